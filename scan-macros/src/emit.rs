@@ -220,8 +220,7 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
         #[::core::prelude::v1::test]
         #[allow(non_snake_case)]
         fn #name() -> #krate::__private::LawsResult {
-            #krate::laws::Check::new()#tolerance #in_order #run?;
-            #krate::__private::Ok(())
+            #krate::__private::laws_hold(&#krate::laws::Check::new()#tolerance #in_order #run?)
         }
     }
 }

@@ -55,12 +55,12 @@ use std::{
     sync::Arc,
 };
 
-use rayon::prelude::*;
 use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     DiskCache, Error, Goal, Heads, HostHeads, Scan, ScanOp,
+    cpu::try_map,
     cuda::{self, Stores, Task},
     nvrtc,
     scan::Also,
@@ -200,15 +200,14 @@ impl Bundle {
                 }
             }
         }
-        let compile = |(key, job): (&[u8; KEY], &Job)| {
-            let made = nvrtc::cached(&job.source, job.operator, job.architecture, self.cache.as_ref())?;
-            Ok((*key, made.cubin))
-        };
-        let cubins: BTreeMap<_, _> = jobs.par_iter().map(compile).collect::<Result<_, Error>>()?;
+        let jobs: Vec<_> = jobs.into_iter().collect();
+        let cubins = try_map(jobs.len(), |index| {
+            let Job { source, operator, architecture, .. } = &jobs[index].1;
+            nvrtc::cached(source, operator, *architecture, self.cache.as_ref()).map(|made| made.cubin)
+        })?;
         let mut kernels = Vec::with_capacity(jobs.len());
-        for (key, job) in &jobs {
+        for ((key, job), cubin) in jobs.iter().zip(&cubins) {
             let Architecture { major, minor } = job.architecture;
-            let cubin = cubins.get(key).map_or(&[][..], Vec::as_slice);
             kernels.push(Entry { key: *key, name: job.name.as_str().into(), architecture: (major, minor), cubin });
         }
         let contents = Contents { made_by: env!("CARGO_PKG_VERSION").into(), nvrtc: nvrtc::version()?, kernels };

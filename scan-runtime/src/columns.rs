@@ -82,12 +82,20 @@ fn layouts<Op: ScanOp<Input: Columns, Output: Columns>>() -> Layouts {
     Layouts { input: (layout::<Op::Input>(), slices), output: (layout::<Op::Output>(), slices) }
 }
 
-/// An array in host memory.
+/// An array in host memory; or one without memory, whose items are their indices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostArray {
+    /// Without memory the index of the first item, as an address.
     pub(crate) at: *mut u8,
-    /// Bytes of an item.
+    /// Bytes of an item, 0 without memory.
     pub(crate) item: usize,
+}
+
+impl HostArray {
+    /// The array from an item on.
+    pub(crate) fn starting_at(self, index: usize) -> Self {
+        HostArray { at: self.at.wrapping_add(index * self.item.max(1)), ..self }
+    }
 }
 
 impl Default for HostArray {

@@ -42,6 +42,7 @@ pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smalle
 use loops::{Loops, chunk_length};
 pub(crate) use memory::{Elements, InColumns, Inputs, Memory};
 use pipeline::Chunks;
+pub(crate) use pipeline::help::{threads, try_each, try_map};
 
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use cudarc::driver::CudaStream;
 
 use crate::{
-    Error, Goal, NoHeads, Scan, ScanOp,
+    Error, Goal, HostHeads, NoHeads, Scan, ScanOp,
     columns::Layouts,
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
     heads::HeadKind,
@@ -74,7 +74,7 @@ struct LastResults {
 }
 
 /// What a device is asked for by a run that brings this.
-pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Brings) -> Task {
+pub(crate) fn task<Op: ScanOp, H: HostHeads, G: Goal>(scan: &Scan<Op, H, G>, brings: Brings) -> Task {
     if G::FOLDS && brings.heads.is_none() {
         return scan.task(Also::Nothing);
     }
@@ -97,12 +97,24 @@ impl DeviceWork {
         brings: Brings,
         runs: Runs,
     ) -> Result<Self, Error> {
+        DeviceWork::with_nothing(scan, device, stream, brings, runs, || scan.result_of_nothing())
+    }
+
+    /// The same with another result of empty segments.
+    pub(crate) fn with_nothing<Op: ScanOp, H: HostHeads, G: Goal>(
+        scan: &Scan<Op, H, G>,
+        device: &CudaDevice,
+        stream: &Arc<CudaStream>,
+        brings: Brings,
+        runs: Runs,
+        of_nothing: impl FnOnce() -> Result<Op::Output, Error>,
+    ) -> Result<Self, Error> {
         let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
         let work = Work::new(device, stream, &scan.op, constants, task(scan, brings), runs)?;
         let last_results = (G::FOLDS && !brings.heads.is_none()).then(|| {
             // Only where offsets tell them can segments be empty; the host does not see whether one is.
             let of_nothing = match brings.heads {
-                HeadKind::Offsets(_) => Some(scan.result_of_nothing()?),
+                HeadKind::Offsets(_) => Some(of_nothing()?),
                 _ => None,
             };
             let constants = Constants::new(stream, &scan.op, of_nothing.as_ref())?;

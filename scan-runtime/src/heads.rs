@@ -3,10 +3,13 @@
 use std::{any::TypeId, borrow::Cow, marker::PhantomData, mem::MaybeUninit, ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use rayon::prelude::*;
 use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
-use crate::{DeviceBuffer, Error, ScanElement, cpu::Order, room::room};
+use crate::{
+    DeviceBuffer, Error, ScanElement,
+    cpu::{self, Order},
+    room::room,
+};
 
 /// A head flag: `u8` (anything but 0 is a head) or `bool`.
 pub trait HeadFlag: ScanElement + sealed::Sealed {}
@@ -426,7 +429,7 @@ impl<'h> Heads<'h> {
                     |group| self.mask_within(group, &range).map(|(at, mask)| at + mask.trailing_zeros() as usize);
                 let Range { start, end } = groups(&range);
                 let near = end.min(start + NEAR);
-                (start..near).find_map(head).or_else(|| (near..end).into_par_iter().find_map_first(head))
+                (start..near).find_map(head).or_else(|| far(end - near, |group| head(near + group)))
             }
         };
         head.filter(|head| range.contains(head))
@@ -445,7 +448,7 @@ impl<'h> Heads<'h> {
                 let head = |group| self.mask_within(group, &range).map(|(at, mask)| at + mask.ilog2() as usize);
                 let Range { start, end } = groups(&range);
                 let near = start.max(end.saturating_sub(NEAR));
-                (near..end).rev().find_map(head).or_else(|| (start..near).into_par_iter().find_map_last(head))
+                (near..end).rev().find_map(head).or_else(|| far(near - start, |group| head(near - 1 - group)))
             }
         };
         head.filter(|head| range.contains(head))
@@ -561,6 +564,12 @@ pub(crate) const GROUP: usize = 64;
 
 /// Groups that are looked at before all threads are asked to.
 const NEAR: usize = 1 << 10;
+
+/// What `head` finds in the first of `count` groups in which it finds something. All threads look for it.
+fn far(count: usize, head: impl Fn(usize) -> Option<usize> + Sync) -> Option<usize> {
+    let part = |index: usize| (index * NEAR..count.min((index + 1) * NEAR)).find_map(&head).map_or(Ok(()), Err);
+    cpu::try_each(count.div_ceil(NEAR), part).err()
+}
 
 /// The groups in which a range lies.
 fn groups(range: &Range<usize>) -> Range<usize> {

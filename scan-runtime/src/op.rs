@@ -81,6 +81,24 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// applied to a carry gives that carry. The operator need not be commutative: the machinery always applies it to two
 /// adjacent partial results, the earlier one on the left. [`laws`](crate::laws) checks both.
 ///
+/// No scan combines an element with the identity. An exclusive scan begins with it, and a total of nothing is it. So an
+/// identity of 0.0 is right for a sum of floats, though `0.0 + -0.0` is 0.0: sums of -0.0 are -0.0.
+///
+/// # Overflow
+///
+/// A loop computes prefixes only. A scan also folds parts that begin anywhere, which a loop never sees, and the groups
+/// differ between devices and lengths. Such a part may leave the range of floats where no prefix does:
+///
+/// - The products of `[0.0, 65536.0, 65536.0, …]` are 0 in a loop. Eight of the later factors alone are 2¹²⁸, which is ∞
+///   as an `f32`, and `0.0 * ∞` is NaN.
+/// - The sums of `[-m, 0.0, m, m, -m, …]`, with `m` the largest `f32`, are finite in a loop. `m + m` is ∞.
+/// - The recurrence `h = a·h + b` is a scan of maps `(a, b)`, whose factors are multiplied: with `a = 2`, the map of 128
+///   steps has the factor ∞, and takes `h = 0` to NaN, where a loop stays at 0.
+///
+/// Parts stay in range if factors are at most 1 in magnitude, if the state has a wider type than the input (`lift` to
+/// `f64`), or if it holds a logarithm. Integers that wrap around (`wrapping_add`) are the same in every group; a plain
+/// `+` that overflows panics on the CPU in debug builds, as anywhere in Rust.
+///
 /// # Safety
 ///
 /// Kernels are made of the text and the layouts that [`source`](ScanOp::source) gives, and run on the memory of values

@@ -188,7 +188,7 @@ macro_rules! operator {
 operator! {
     /// `a + b`. Integers wrap around on overflow, in debug builds as well.
     ///
-    /// Sums of floats depend on the grouping, since each addition rounds.
+    /// Sums of floats depend on the grouping: additions round, or [overflow](ScanOp#overflow). A sum of -0.0 is -0.0.
     Sum, sum, Number
 }
 
@@ -202,7 +202,7 @@ impl<T: Number> ScanOp for Sum<T> {
 }
 
 operator! {
-    /// `a * b`. Integers wrap around on overflow, in debug builds as well.
+    /// `a * b`. Integers wrap around, in debug builds as well. A part of floats may [overflow](ScanOp#overflow).
     Product, product, Number
 }
 

@@ -8,6 +8,7 @@ use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, P
 use crate::{
     DiskCache, Error, Reduce, Scan, ScanOp, Staging,
     aot::Precompiled,
+    cpu,
     cuda::{self, CacheStats, CudaDevice, Stores},
     generate, nvrtc,
 };
@@ -277,9 +278,7 @@ impl Scanner {
                 name: device.name.clone(),
                 architecture: device.limits.architecture,
             },
-            Engine::Cpu { reason, .. } => {
-                Backend::Cpu { threads: rayon::current_num_threads(), reason: reason.clone() }
-            }
+            Engine::Cpu { reason, .. } => Backend::Cpu { threads: cpu::threads(), reason: reason.clone() },
         }
     }
 

@@ -95,7 +95,7 @@ pub fn strided(shape: &[usize], axis: usize, input: &[usize], output: &[usize]) 
     axis.expect("an array")
 }
 
-/// Arrays that are not contiguous: padded rows, transposed, every second column, of many dimensions.
+/// Arrays that are not contiguous: padded rows, transposed, every second column, of many columns, of many dimensions.
 pub fn not_contiguous() -> Vec<Axis> {
     vec![
         strided(&[70, 6], 0, &[8, 1], &[8, 1]),
@@ -104,6 +104,8 @@ pub fn not_contiguous() -> Vec<Axis> {
         strided(&[70, 6], 0, &[1, 70], &[1, 70]),
         strided(&[70, 6], 0, &[1, 70], &[6, 1]),
         strided(&[70, 6], 0, &[8, 1], &[1, 70]),
+        strided(&[50, 40], 0, &[1, 50], &[40, 1]),
+        strided(&[9, 35], 0, &[40, 1], &[1, 9]),
         strided(&[3, 33, 4, 2], 1, &[1, 24, 6, 3], &[264, 8, 2, 1]),
         strided(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
     ]

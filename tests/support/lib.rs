@@ -277,6 +277,7 @@ pub mod reduced;
 pub mod reference;
 pub mod segments;
 pub mod several;
+pub mod shared;
 pub mod spans;
 pub mod strategies;
 #[path = "../../scan-runtime/src/time_limit.rs"]

@@ -68,11 +68,18 @@ pub fn check(scanner: &Scanner) -> Result<(), Box<dyn std::error::Error>> {
             let mut with_empty = sums.clone();
             let nothing = if with_initial { Some(Op::initial_value()) } else { Op::new().identity() };
             with_empty.insert(sums.len().min(1), nothing.ok_or("no identity")?);
+            let values: Vec<_> = (0..with_empty.len() as u64).map(|segment| Op::input(3 * segment + 1)).collect();
+            let segment = |(value, ends): (&_, &[u64])| {
+                let elements = &input[ends[0] as usize..ends[1] as usize];
+                elements.iter().fold(*value, |sum, x| Op::new().combine(sum, *x))
+            };
+            let from_values = values.iter().zip(offsets.windows(2)).map(segment).collect();
             let found = [
                 ("flags", reduce().by_flags(&begins).run(&input)?, &sums),
                 ("bits", reduce().by_bits(&bits).run(&input)?, &sums),
                 ("keys", reduce().by_keys(&keys).run(&input)?, &sums),
                 ("offsets", reduce().by_offsets(&offsets).run(&input)?, &with_empty),
+                ("offsets, from values", reduce().by_offsets(&offsets).init_each(&values).run(&input)?, &from_values),
             ];
             for (head_source, found, expected) in found {
                 if found.len() != expected.len() || first_difference(&found, expected).is_some() {

@@ -6,7 +6,7 @@ use cudarc::driver::CudaStream;
 use scan_codegen::ArrayKind;
 
 use super::{
-    Columns, Lengths, arrays,
+    Columns, Lengths,
     device::Arrays,
     kinds::Words,
     layouts,
@@ -17,6 +17,7 @@ use crate::{
     cpu::InColumns,
     device_scan::{DeviceTotals, Total},
     scan::{Also, HostPlaces, check_length, check_totals},
+    scanner::Engine,
 };
 
 /// A scan along an axis whose input and output have an array for each field of an element, made by
@@ -147,17 +148,19 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         if output_len != axis.len() && !O::KINDS.iter().all(in_memory_order) {
             return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
         }
-        let (input, mut output) = (input.hold(input_len)?, output.hold(output_len)?);
-        let (from, to) = (I::at(&input), O::at(&mut output));
         let each = self.scan.has_each(Also::totals(!totals.is_null()));
-        match self.scan.is_of_rows(each) {
+        let (is_of_rows, memory) = (self.scan.is_of_rows(each), matches!(scan.scanner.engine(), Engine::Cpu { .. }));
+        // Kernels of columns read no indices.
+        let input = input.hold(input_len, memory || !is_of_rows)?;
+        let mut output = output.hold(output_len, memory)?;
+        let (from, to) = (I::at(&input), O::at(&mut output));
+        match is_of_rows {
             // SAFETY: what is held has an item in each array for each element: rows leave no gaps.
             true if each => unsafe { scan.run_each_at_columns(from, to, axis.len(), totals)? },
             // SAFETY: as above.
             true => unsafe { scan.run_at_columns(from, to, axis.len(), false) }.map(drop)?,
             false => {
-                let (inputs, outputs) = (arrays::<Op::Input>(from), arrays::<Op::Output>(to));
-                let places = HostPlaces { input: inputs, output: outputs, len: axis.len(), in_place: false };
+                let places = HostPlaces::in_columns::<Op>(from, to, axis.len());
                 let memory = InColumns::<Op> { input: from, output: to };
                 // SAFETY: each held array has that many items, those of the output exclusively borrowed; the caller
                 // vouches for the totals.

@@ -5,7 +5,7 @@ use std::{fmt, mem::MaybeUninit, ptr};
 use scan_codegen::ArrayKinds;
 
 use super::{
-    At, Columns, Lengths, arrays, common_len, layouts,
+    At, Columns, Lengths, common_len, layouts,
     tuples::{Sinks, Sources},
 };
 use crate::{
@@ -151,7 +151,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
     }
 
     /// The kernels of this scan over device memory in arrays of the same kinds as these, for a
-    /// [bundle](crate::aot::Bundle). Their lengths do not matter, the types of their places do.
+    /// [bundle](crate::aot::Bundle). Of host memory, gathered, scattered and computed arrays are slices to the kernels. Their lengths do not matter, the types of their places do.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, aot::Bundle, arrays, ops};
@@ -242,7 +242,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         input.items(&mut |items| inputs.add(items));
         output.items(&mut |items| outputs.add(items));
         let len = common_len(inputs.len()?, outputs.len()?)?;
-        let (input, mut output) = (input.hold(len)?, output.hold(len)?);
+        let memory = matches!(self.scan.scanner.engine(), Engine::Cpu { .. });
+        let (input, mut output) = (input.hold(len, memory)?, output.hold(len, memory)?);
         // What is held has `len` items in each array, that of the output exclusively.
         let found = run(I::at(&input), O::at(&mut output), len)?;
         // SAFETY: the scan has written every item.
@@ -254,7 +255,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
 impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
     /// # Safety
     ///
-    /// The arrays are valid for reads, and for writes, of `len` items. No two of them overlap.
+    /// The arrays are valid for reads, and for writes, of `len` items. No two of them overlap. On a device, those that
+    /// are null are indices, or discarded.
     pub(super) unsafe fn run_at_columns(
         &self,
         input: At<Op::Input>,
@@ -283,8 +285,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
             }
             Engine::Cuda(device) => {
                 heads.check(len)?;
-                let (input, output) = (arrays::<Op::Input>(input), arrays::<Op::Output>(output));
-                let places = HostPlaces { input, output, len, in_place: false };
+                let places = HostPlaces::in_columns::<Op>(input, output, len);
                 let mut total = MaybeUninit::uninit();
                 let with_total = with_total && len > 0;
                 let totals = HostTotals::total(with_total, &mut total);
@@ -311,8 +312,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
         len: usize,
         totals: *mut Op::Carry,
     ) -> Result<(), Error> {
-        let (inputs, outputs) = (arrays::<Op::Input>(input), arrays::<Op::Output>(output));
-        let places = HostPlaces { input: inputs, output: outputs, len, in_place: false };
+        let places = HostPlaces::in_columns::<Op>(input, output, len);
         // SAFETY: the caller vouches for the arrays.
         unsafe { self.run_each(InColumns::<Op> { input, output }, &places, totals) }
     }

@@ -1,6 +1,6 @@
 //! Kinds of arrays: slices, indices, gathered inputs, scattered outputs, and outputs that are not written.
 
-use std::sync::Arc;
+use std::{ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::ArrayKind;
@@ -338,9 +338,10 @@ pub unsafe trait Source<T> {
     type Held;
     #[doc(hidden)]
     fn items(&self) -> Option<usize>;
-    /// So many items, one after the other.
+    /// So many items, one after the other; or none where items need no `memory`, because they are computed.
     #[doc(hidden)]
-    fn hold(self, array: usize, len: usize) -> Result<Self::Held, Error>;
+    fn hold(self, array: usize, len: usize, memory: bool) -> Result<Self::Held, Error>;
+    /// Null where nothing is held.
     #[doc(hidden)]
     fn at(held: &Self::Held) -> *mut T;
 }
@@ -365,9 +366,10 @@ pub unsafe trait Sink<T> {
     type Held;
     #[doc(hidden)]
     fn items(&mut self) -> Option<usize>;
-    /// Room for `len` items.
+    /// Room for `len` items; or none where items need no `memory`, because they are not written.
     #[doc(hidden)]
-    fn hold(self, array: usize, len: usize) -> Result<Self::Held, Error>;
+    fn hold(self, array: usize, len: usize, memory: bool) -> Result<Self::Held, Error>;
+    /// Null where nothing is held.
     #[doc(hidden)]
     fn at(held: &mut Self::Held) -> *mut T;
     /// # Safety
@@ -406,7 +408,7 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
     fn items(&self) -> Option<usize> {
         Some((**self).as_ref().len())
     }
-    fn hold(self, array: usize, len: usize) -> Result<&'a [T], Error> {
+    fn hold(self, array: usize, len: usize, _: bool) -> Result<&'a [T], Error> {
         let slice = self.as_ref();
         same_len("input", array, slice.len(), len)?;
         Ok(slice)
@@ -416,21 +418,24 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
     }
 }
 
-// SAFETY: what is held has so many items.
+// SAFETY: what is held, if anything is, has so many items.
 unsafe impl<T: Index> Source<T> for Indices {
     const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::NoMemory;
-    type Held = Vec<T>;
+    type Held = Option<Vec<T>>;
     fn items(&self) -> Option<usize> {
         None
     }
-    fn hold(self, _: usize, len: usize) -> Result<Vec<T>, Error> {
+    fn hold(self, _: usize, len: usize, memory: bool) -> Result<Option<Vec<T>>, Error> {
+        if !memory {
+            return Ok(None);
+        }
         let mut indices = room(len)?;
         indices.extend((0..len).map(T::of));
-        Ok(indices)
+        Ok(Some(indices))
     }
-    fn at(held: &Vec<T>) -> *mut T {
-        held.as_ptr().cast_mut()
+    fn at(held: &Option<Vec<T>>) -> *mut T {
+        held.as_ref().map_or(ptr::null_mut(), |indices| indices.as_ptr().cast_mut())
     }
 }
 
@@ -442,7 +447,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
     fn items(&self) -> Option<usize> {
         Some(self.places.len())
     }
-    fn hold(self, array: usize, len: usize) -> Result<Vec<T>, Error> {
+    fn hold(self, array: usize, len: usize, _: bool) -> Result<Vec<T>, Error> {
         check_places("input", array, self.places, self.values.len())?;
         let mut items = room(len)?;
         items.extend(self.places.iter().map(|place| self.values[place.index()]));
@@ -461,7 +466,7 @@ unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
     fn items(&mut self) -> Option<usize> {
         Some((**self).as_mut().len())
     }
-    fn hold(self, array: usize, len: usize) -> Result<&'a mut [T], Error> {
+    fn hold(self, array: usize, len: usize, _: bool) -> Result<&'a mut [T], Error> {
         let slice = self.as_mut();
         same_len("output", array, slice.len(), len)?;
         Ok(slice)
@@ -488,7 +493,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
     fn items(&mut self) -> Option<usize> {
         Some(self.places.len())
     }
-    fn hold(self, array: usize, len: usize) -> Result<Scattering<'a, T, P>, Error> {
+    fn hold(self, array: usize, len: usize, _: bool) -> Result<Scattering<'a, T, P>, Error> {
         check_places("output", array, self.places, self.results.len())?;
         Ok(Scattering { items: room(len)?, to: self })
     }
@@ -504,21 +509,21 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
     }
 }
 
-// SAFETY: what is held has room for so many items.
+// SAFETY: what is held, if anything is, has room for so many items.
 unsafe impl<T: ScanElement> Sink<T> for Discard {
     const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::NoMemory;
-    type Held = Vec<T>;
+    type Held = Option<Vec<T>>;
     fn items(&mut self) -> Option<usize> {
         None
     }
-    fn hold(self, _: usize, len: usize) -> Result<Vec<T>, Error> {
-        room(len)
+    fn hold(self, _: usize, len: usize, memory: bool) -> Result<Option<Vec<T>>, Error> {
+        memory.then(|| room(len)).transpose()
     }
-    fn at(held: &mut Vec<T>) -> *mut T {
-        held.as_mut_ptr()
+    fn at(held: &mut Option<Vec<T>>) -> *mut T {
+        held.as_mut().map_or(ptr::null_mut(), Vec::as_mut_ptr)
     }
-    unsafe fn finish(_: Vec<T>) {}
+    unsafe fn finish(_: Option<Vec<T>>) {}
 }
 
 /// What is known of an array in device memory before a run.

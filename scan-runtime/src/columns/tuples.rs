@@ -33,7 +33,7 @@ pub unsafe trait Sources<F: Fields> {
     #[doc(hidden)]
     fn items(&self, each: &mut dyn FnMut(Option<usize>));
     #[doc(hidden)]
-    fn hold(self, len: usize) -> Result<Self::Held, Error>;
+    fn hold(self, len: usize, memory: bool) -> Result<Self::Held, Error>;
     #[doc(hidden)]
     fn at(held: &Self::Held) -> F::At;
 }
@@ -59,7 +59,7 @@ pub unsafe trait Sinks<F: Fields> {
     #[doc(hidden)]
     fn items(&mut self, each: &mut dyn FnMut(Option<usize>));
     #[doc(hidden)]
-    fn hold(self, len: usize) -> Result<Self::Held, Error>;
+    fn hold(self, len: usize, memory: bool) -> Result<Self::Held, Error>;
     #[doc(hidden)]
     fn at(held: &mut Self::Held) -> F::At;
     /// Moves what is held to where it belongs.
@@ -117,8 +117,8 @@ unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
     fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
         each(Source::items(self));
     }
-    fn hold(self, len: usize) -> Result<S::Held, Error> {
-        Source::hold(self, 0, len)
+    fn hold(self, len: usize, memory: bool) -> Result<S::Held, Error> {
+        Source::hold(self, 0, len, memory)
     }
     fn at(held: &S::Held) -> *mut T {
         <S as Source<T>>::at(held)
@@ -133,8 +133,8 @@ unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
     fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
         each(Sink::items(self));
     }
-    fn hold(self, len: usize) -> Result<S::Held, Error> {
-        Sink::hold(self, 0, len)
+    fn hold(self, len: usize, memory: bool) -> Result<S::Held, Error> {
+        Sink::hold(self, 0, len, memory)
     }
     fn at(held: &mut S::Held) -> *mut T {
         <S as Sink<T>>::at(held)
@@ -178,8 +178,8 @@ macro_rules! tuples {
             fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
                 $(each(self.$index.items());)*
             }
-            fn hold(self, len: usize) -> Result<Self::Held, Error> {
-                Ok(($(self.$index.hold($index, len)?,)*))
+            fn hold(self, len: usize, memory: bool) -> Result<Self::Held, Error> {
+                Ok(($(self.$index.hold($index, len, memory)?,)*))
             }
             fn at(held: &Self::Held) -> ($(*mut $field,)*) {
                 ($($array::at(&held.$index),)*)
@@ -194,8 +194,8 @@ macro_rules! tuples {
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
                 $(each(self.$index.items());)*
             }
-            fn hold(self, len: usize) -> Result<Self::Held, Error> {
-                Ok(($(self.$index.hold($index, len)?,)*))
+            fn hold(self, len: usize, memory: bool) -> Result<Self::Held, Error> {
+                Ok(($(self.$index.hold($index, len, memory)?,)*))
             }
             fn at(held: &mut Self::Held) -> ($(*mut $field,)*) {
                 ($($array::at(&mut held.$index),)*)
@@ -247,7 +247,7 @@ macro_rules! computed {
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
                 (0..=[$($index),*].len()).for_each(|_| each(None));
             }
-            fn hold(self, len: usize) -> Result<Self::Held, Error> {
+            fn hold(self, len: usize, _: bool) -> Result<Self::Held, Error> {
                 Ok((len, room(len)?, ($(room::<$field>(len)?,)*), self.0))
             }
             fn at((_, places, items, _): &mut Self::Held) -> (*mut Place, $(*mut $field,)*) {

@@ -1,10 +1,9 @@
 //! Scans along an axis of an array, on the CPU: row by row, as the elements lie in memory, so many neighbouring columns
 //! at a time that their carries stay in the cache. Each column is combined from its first element to its last.
 
-use rayon::prelude::*;
 use scan_codegen::ColumnLayout;
 
-use super::{Memory, Order, Stop, begin, caught, stopped};
+use super::{Memory, Order, Stop, begin, caught, stopped, threads, try_each};
 use crate::{Error, ScanKind, ScanOp};
 
 /// Bytes of the carries of the columns that are scanned at a time.
@@ -18,6 +17,9 @@ const LEAST_BYTES: usize = 1 << 8;
 
 /// Elements of an array below which it is not worth while to wake other threads.
 const SHARED: usize = 1 << 14;
+
+/// About as many elements as a thread takes at a time.
+const TAKEN: usize = 1 << 12;
 
 /// Columns that are combined at once, each on its own.
 const BLOCK: usize = 16;
@@ -44,6 +46,8 @@ struct Job<'a, Op: ScanOp, M> {
     kind: ScanKind,
     order: Order,
     values: ColumnValues<'a, Op>,
+    /// The first result of each column of an exclusive scan without initial values.
+    start: Option<Op::Carry>,
     memory: M,
     length: usize,
     steps: [usize; 2],
@@ -68,28 +72,34 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     memory: M,
     len: usize,
 ) -> Result<(), Error> {
-    let initial_value =
-        begin(op, values.initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
-    if kind == ScanKind::Exclusive && initial_value.is_none() && values.initial_values.is_none() {
+    let initial_value = begin(op, values.initial_value);
+    let start = if kind == ScanKind::Exclusive { op.start() } else { None };
+    let has_value = initial_value.is_some() || values.initial_values.is_some();
+    if kind == ScanKind::Exclusive && !has_value && start.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
     let (length, steps) = (layout.length() as usize, layout.steps());
     let values = ColumnValues { initial_value, ..values };
-    let job = Job { op, kind, order, values, memory, length, steps };
-    let strips = strips::<Op>(layout);
+    let job = Job { op, kind, order, values, start, memory, length, steps };
+    let is_shared = len >= SHARED;
+    let strips = strips::<Op>(layout, if is_shared { threads() } else { 1 });
     // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
-    if len < SHARED { strips.iter().try_for_each(scan) } else { strips.par_iter().try_for_each(scan) }
+    if !is_shared {
+        return strips.iter().try_for_each(scan);
+    }
+    let parts: Vec<&[Strip]> = strips.chunks((strips.len() * TAKEN / len).max(1)).collect();
+    try_each(parts.len(), |index| parts[index].iter().try_for_each(scan))
 }
 
-/// Cuts the columns into strips.
-fn strips<Op: ScanOp>(layout: &ColumnLayout) -> Vec<Strip> {
+/// Cuts the columns into strips, for so many threads.
+fn strips<Op: ScanOp>(layout: &ColumnLayout, threads: usize) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
     let (inner, strides) = dimensions.next().unwrap_or((1, [1; 3]));
     let bytes = if strides[..2] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
     let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
     // Each thread has some, where there are so many.
-    let shared = layout.columns() as usize / (4 * rayon::current_num_threads());
+    let shared = layout.columns() as usize / (4 * threads);
     let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
     let along = |start: [usize; 3], strides: [usize; 3], index: usize| {
         [0, 1, 2].map(|array: usize| start[array] + index * strides[array])
@@ -144,11 +154,12 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 let (input, output) = self.row::<REVERSED>(strip, first);
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
-                    let element = unsafe { self.memory.read(input + column * strip.strides[0]) };
-                    let carry = self.op.carry_of(self.op.lift(element));
-                    carries.push(carry);
-                    // SAFETY: as above.
-                    unsafe { self.memory.write(output + column * strip.strides[1], self.op.project(carry)) };
+                    unsafe {
+                        let carry = self.op.carry_of(self.op.lift(self.memory.read(input + column * strip.strides[0])));
+                        carries.push(carry);
+                        let result = self.op.project(if EXCLUSIVE { self.start.unwrap_or(carry) } else { carry });
+                        self.memory.write(output + column * strip.strides[1], result);
+                    }
                 }
             }
         }

@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use scan_codegen::PlanError;
 
-use super::{Goal, Job, Order, Stop, begin, caught, loops::Loops, loops::chunk_length, memory::Memory, stopped};
+use super::{
+    Goal, Job, Order, Stop, begin, caught, loops::Loops, loops::chunk_length, memory::Memory, stopped, try_each,
+};
 use crate::{Error, ScanKind, ScanOp, heads::Heads};
 
 /// Where the totals go, one for each segment.
@@ -66,7 +67,7 @@ pub(crate) unsafe fn scan_each<Op: ScanOp, M: Memory<Op>>(
         return scan(0..count);
     }
     let parts = count.div_ceil(at_once);
-    (0..parts).into_par_iter().try_for_each(|part| scan(part * at_once..count.min((part + 1) * at_once)))
+    try_each(parts, |part| scan(part * at_once..count.min((part + 1) * at_once)))
 }
 
 impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {

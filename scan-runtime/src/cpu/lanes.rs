@@ -113,6 +113,7 @@ struct Functions<Op: ScanOp> {
     exclusive: Scan<Op>,
     fold: Fold<Op>,
     any_grouping: bool,
+    neutral: fn(Op::State) -> Op::State,
     /// The segmented scans of each kind and order, if any order gives the same bits.
     segments: Option<[[Restart<Op>; 2]; 2]>,
 }
@@ -133,6 +134,7 @@ impl<Op: ScanOp> Vectorized<Op> {
                         exclusive: avx2::scan::<Op, T, V, true>,
                         fold: avx2::fold::<Op, T, V>,
                         any_grouping: avx2::any_grouping::<T, V>(),
+                        neutral: avx2::neutral::<T, V>,
                         segments: if T::ANY_ORDER {
                             Some([
                                 [avx2::restart::<Op, T, V, false, false>, avx2::restart::<Op, T, V, false, true>],
@@ -154,7 +156,14 @@ impl<Op: ScanOp> Vectorized<Op> {
         self.0.any_grouping
     }
 
-    /// Scans a range with the exclusive prefix `before.with_before`; `before.alone` is the identity. `alone` of the
+    /// The value that changes no bit of any other, on either side. The identity of a sum of floats, 0.0, turns -0.0 into
+    /// 0.0.
+    #[inline]
+    pub(super) fn neutral(&self, identity: Op::State) -> Op::State {
+        (self.0.neutral)(identity)
+    }
+
+    /// Scans a range with the exclusive prefix `before.with_before`; `before.alone` is the neutral value. `alone` of the
     /// result is meaningful only if the bits depend on the grouping.
     ///
     /// # Safety
@@ -176,8 +185,8 @@ impl<Op: ScanOp> Vectorized<Op> {
         unsafe { scan(op, places, before) }
     }
 
-    /// Folds a range with the exclusive prefix `before.with_before`; `before.alone` is the identity. The result is bit
-    /// for bit `with_before` of the scan, and its `alone` if that prefix is the identity.
+    /// Folds a range with the exclusive prefix `before.with_before`; `before.alone` is the neutral value. The result is
+    /// bit for bit `with_before` of the scan, and its `alone` if that prefix is the neutral value.
     ///
     /// # Safety
     ///

@@ -79,7 +79,7 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
     machine: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
-    /// The loops over vector registers, the identity, and all elements.
+    /// The loops over vector registers, the [neutral value](Vectorized::neutral), and all elements.
     vectorized: Option<(Vectorized<Op>, Op::State, Places<Op>)>,
 }
 
@@ -92,7 +92,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let identity = start.and_then(|start| op.state_of(start));
         let vectorized = match memory.places(len) {
             Some(places) if registers && len >= least_vector::<Op>() => {
-                op.vectorized().zip(identity).map(|(vectorized, identity)| (vectorized, identity, places))
+                op.vectorized().zip(identity).map(|(loops, identity)| (loops, loops.neutral(identity), places))
             }
             _ => None,
         };
@@ -119,8 +119,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     #[inline(always)]
     fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State, Places<Op>)> {
         match &self.vectorized {
-            Some((vectorized, identity, all)) if range.len() >= least_vector::<Op>() => {
-                Some((vectorized, *identity, all.part(range)))
+            Some((vectorized, neutral, all)) if range.len() >= least_vector::<Op>() => {
+                Some((vectorized, *neutral, all.part(range)))
             }
             _ => None,
         }
@@ -142,7 +142,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         self.vectorized.is_some()
     }
 
-    /// The identity, where registers scan segments: any order gives the same bits.
+    /// The identity, where registers scan segments: any order gives the same bits, so that it is the neutral value.
     #[inline]
     pub(super) fn any_order(&self) -> Option<Op::Carry> {
         let (vectorized, identity, _) = self.vectorized.as_ref()?;
@@ -171,6 +171,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         before: Op::Carry,
         begin: Option<Op::Carry>,
     ) -> Option<Op::Carry> {
+        // Any order gives the same bits, so that the neutral value is the identity.
         let (vectorized, identity, all) = self.vectorized.as_ref()?;
         let begin = begin.and_then(|begin| self.op.state_of(begin)).unwrap_or(*identity);
         let restarts = Restarts { before: self.op.state_of(before)?, begin, identity: *identity };
@@ -188,8 +189,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         if range.is_empty() {
             return None;
         }
-        if let Some((vectorized, identity, places)) = self.vectorized_for(&range) {
-            let nothing = Sums { with_before: identity, alone: identity };
+        if let Some((vectorized, neutral, places)) = self.vectorized_for(&range) {
+            let nothing = Sums { with_before: neutral, alone: neutral };
             // SAFETY: the caller vouches for the range.
             return Some(unsafe { vectorized.fold(self.op, places, &nothing) });
         }
@@ -226,8 +227,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if let Some((vectorized, identity, places)) = self.vectorized_for(&range) {
-                let before = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
+            if let Some((vectorized, neutral, places)) = self.vectorized_for(&range) {
+                let before = Sums { with_before: self.state_of(before).unwrap_or(neutral), alone: neutral };
                 return Some(self.op.carry_of(vectorized.fold(self.op, places, &before)));
             }
             let by_blocks = self.begins_by_blocks(&range);
@@ -312,8 +313,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                 Some(before) if range.start != 0 => {
                     let small = const { size_of::<Op::State>() <= SMALL_BYTES };
                     let alone = match (self.vectorized_for(&range), self.op.state_of(before)) {
-                        (Some((vectorized, identity, places)), Some(with_before)) => {
-                            let from = Sums { with_before, alone: identity };
+                        (Some((vectorized, neutral, places)), Some(with_before)) => {
+                            let from = Sums { with_before, alone: neutral };
                             let sums = vectorized.scan(kind, self.op, places, &from);
                             if vectorized.any_grouping() {
                                 return Some(self.op.carry_of(sums.with_before));
@@ -363,9 +364,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.vectorized_for(&range) {
-                Some((vectorized, identity, places)) => {
-                    let from = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
-                    Some(self.op.carry_of(vectorized.scan(kind, self.op, places, &from).with_before))
+                Some((vectorized, neutral, places)) => {
+                    let (row, before) = (places.len, self.state_of(before));
+                    let after = rows_by_registers(self.op, *vectorized, kind, places, row, before, neutral, self.start);
+                    Some(self.op.carry_of(after))
                 }
                 None => self.scan_by_hand(kind, Order::Forward, range, before),
             }
@@ -406,9 +408,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         // SAFETY: the caller vouches for the range, in which the rows are.
         unsafe {
             match self.vectorized {
-                Some((vectorized, identity, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
-                    let before = before.and_then(|before| self.op.state_of(*before)).unwrap_or(identity);
-                    let after = rows_by_registers(self.op, vectorized, kind, all.part(&range), row, before, identity);
+                Some((vectorized, neutral, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
+                    let before = before.and_then(|before| self.op.state_of(*before));
+                    let rows = all.part(&range);
+                    let after = rows_by_registers(self.op, vectorized, kind, rows, row, before, neutral, self.start);
                     Some(self.op.carry_of(after))
                 }
                 _ if total => self.scan_rows_with_total(kind, order, row, range, before),
@@ -457,10 +460,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             },
         };
         match vectorized {
-            Some((vectorized, identity, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
-                let before = before.and_then(|before| op.state_of(*before)).unwrap_or(identity);
+            Some((vectorized, neutral, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
+                let before = before.and_then(|before| op.state_of(*before));
                 // SAFETY: the caller vouches for the elements.
-                let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, identity) };
+                let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, neutral, start) };
                 caught(op, scan).map(|after| Some(op.carry_of(after)))
             }
             _ if total => {
@@ -718,26 +721,35 @@ unsafe fn rows_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const R
     }
 }
 
-/// Scans rows by vector registers, each from the state `before`. Gives the state after the last one.
+/// Scans rows by vector registers, each from the state `before`. Where there is none, an exclusive scan begins with
+/// `start`, and the first element stands alone. Gives the state after the last row.
 ///
 /// # Safety
 ///
 /// The places are valid for reads and writes, and no other thread accesses them.
 #[inline]
+#[allow(clippy::too_many_arguments, reason = "in registers, and not in a struct in memory")]
 unsafe fn rows_by_registers<Op: ScanOp>(
     op: &Op,
     vectorized: Vectorized<Op>,
     kind: ScanKind,
     rows: Places<Op>,
     row: usize,
-    before: Op::State,
-    identity: Op::State,
+    before: Option<Op::State>,
+    neutral: Op::State,
+    start: Option<Op::Carry>,
 ) -> Op::State {
-    let from = Sums { with_before: before, alone: identity };
+    let begin = if kind == ScanKind::Exclusive && before.is_none() { start } else { None };
+    let from = Sums { with_before: before.unwrap_or(neutral), alone: neutral };
     let (mut after, mut first) = (from, 0);
     while first < rows.len {
-        // SAFETY: the caller vouches for the places.
-        after = unsafe { vectorized.scan(kind, op, rows.part(&(first..first + row)), &from) };
+        // SAFETY: the caller vouches for the places. All of a row is read before its first result is written anew.
+        unsafe {
+            after = vectorized.scan(kind, op, rows.part(&(first..first + row)), &from);
+            if let Some(begin) = begin {
+                rows.output.add(first).write(op.project(begin));
+            }
+        }
         first += row;
     }
     after.with_before

@@ -14,7 +14,7 @@
 //! All communication between threads goes through [`Line`] and [`Gate`](gate::Gate).
 
 mod gate;
-mod help;
+pub(super) mod help;
 mod line;
 #[cfg(all(test, not(miri)))]
 mod model;
@@ -96,7 +96,7 @@ pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     }
     let a_chunk_alone = begin.elapsed().as_secs_f64() / first as f64;
     let rest = a_chunk_alone * (count - first) as f64;
-    let threads = if rest < WORTH_HELP.as_secs_f64() { 1 } else { rayon::current_num_threads().min(count - first) };
+    let threads = if rest < WORTH_HELP.as_secs_f64() { 1 } else { help::threads().min(count - first) };
     if threads <= 1 {
         for index in first..count {
             step(chunks, index);

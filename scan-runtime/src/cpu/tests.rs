@@ -3,7 +3,7 @@
 //! In these tests helpers are always called, so that several threads work if there are several chunks.
 
 use std::sync::{
-    LazyLock,
+    Arc, Barrier, LazyLock, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -11,8 +11,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::loops::chunk_length;
 use crate::{
-    __private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element, scan_op,
-    time_limit::TimeLimit,
+    __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element,
+    scan_op, time_limit::TimeLimit,
 };
 
 /// Threads in several numbers, one among them.
@@ -532,6 +532,99 @@ fn floats_are_the_same_with_any_number_of_threads() {
     always_the_same(ops::sum::<half::bf16>(), |i| half::bf16::from_f64(unit(i)), half::bf16::ONE);
 }
 
+/// A sum of -0.0 is -0.0, whatever loop makes it: nothing is added to the elements but an initial value. What has no
+/// element before it is the identity, 0.0.
+#[test]
+fn sums_of_negative_zeros_are_negative_zeros() {
+    fn check<T: ScanElement, Op>(op: Op, zero: T, negative: T)
+    where
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
+    {
+        let scanner = Scanner::cpu();
+        let chunk = chunk_length::<Op>();
+        let row = if cfg!(miri) { 70 } else { 300 };
+        // Results of segments that begin wherever the index is a multiple of `segment`.
+        let expected = |len: usize, segment: usize, kind: ScanKind, reversed: bool, initial: Option<T>| {
+            let is_first = |i: usize| {
+                if reversed { (i + 1).is_multiple_of(segment) || i + 1 == len } else { i.is_multiple_of(segment) }
+            };
+            let of = |i: usize| match initial {
+                Some(initial) => initial,
+                None if kind == ScanKind::Exclusive && is_first(i) => zero,
+                None => negative,
+            };
+            bits(&(0..len).map(of).collect::<Vec<_>>())
+        };
+        for (turn, len) in [1, 31, 32, 64, row, chunk, 3 * chunk + 5].into_iter().enumerate() {
+            let x = vec![negative; len];
+            let pool = &POOLS[turn % POOLS.len()];
+            for (kind, initial) in
+                KINDS.into_iter().flat_map(|kind| [None, Some(zero), Some(negative)].map(|i| (kind, i)))
+            {
+                for reversed in [false, true] {
+                    let what = format!("{}, {len} elements, {kind:?}, {reversed}", op.source().name);
+                    let scan = scan_of(&scanner, op.clone(), kind, initial);
+                    let scan = if reversed { scan.reverse() } else { scan };
+                    let total = bytes_of(&initial.unwrap_or(negative));
+                    let (found, found_total) = within(pool, || scan.run_with_total(&x)).unwrap();
+                    assert!(bits(&found) == expected(len, len, kind, reversed, initial), "{what}");
+                    assert_eq!(found_total.as_ref().map(bytes_of), Some(total.clone()), "{what}");
+                    let mut in_place = x.clone();
+                    within(pool, || scan.run_in_place(&mut in_place)).unwrap();
+                    assert!(bits(&in_place) == bits(&found), "{what}, in place");
+                    let rows = &x[..len / row * row];
+                    let of_rows = expected(rows.len(), row, kind, reversed, initial);
+                    let found = within(pool, || scan.clone().rows(row).run(rows)).unwrap();
+                    assert!(bits(&found) == of_rows, "{what}, in rows");
+                    let values = vec![negative; rows.len() / row];
+                    let found = within(pool, || scan.clone().rows(row).init_each(&values).run(rows)).unwrap();
+                    let with_values = expected(rows.len(), row, kind, reversed, Some(negative));
+                    assert!(bits(&found) == with_values, "{what}, from values of their own");
+                    let (found, totals) = within(pool, || scan.clone().rows(row).run_with_totals(rows)).unwrap();
+                    assert!(bits(&found) == of_rows, "{what}, in rows with totals");
+                    assert!(totals.iter().all(|found| bytes_of(found) == total), "{what}, totals of rows");
+                    let flags: Vec<bool> = (0..len).map(|i| i % row == 0).collect();
+                    let found = within(pool, || scan.clone().by_flags(&flags).run(&x)).unwrap();
+                    assert!(bits(&found) == expected(len, row, kind, reversed, initial), "{what}, by flags");
+                    // Neighbouring columns, all of whose elements are alike.
+                    let columns = 20.min(len);
+                    let axis = Axis::of(&[len / columns, columns], 0).unwrap();
+                    let array = &x[..axis.len()];
+                    let found = within(pool, || scan.clone().axis(axis.clone()).run(array)).unwrap();
+                    let down = expected(len / columns, len / columns, kind, reversed, initial);
+                    let down: Vec<u8> = down.chunks(size_of::<T>()).flat_map(|x| x.repeat(columns)).collect();
+                    assert!(bits(&found) == down, "{what}, along an axis");
+                }
+            }
+            let reduce = scanner.reduce(op.clone());
+            let sum = bytes_of(&within(pool, || reduce.run(&x)).unwrap());
+            assert_eq!(sum, bytes_of(&negative), "{len} elements");
+            let rows = &x[..len / row * row];
+            let sums = within(pool, || reduce.clone().rows(row).run(rows)).unwrap();
+            assert!(sums.iter().all(|sum| bytes_of(sum) == bytes_of(&negative)), "{len} elements in rows");
+        }
+    }
+    check(ops::sum::<f32>(), 0.0, -0.0);
+    check(ops::sum::<f64>(), 0.0, -0.0);
+    check(Long, [0.0; 5], [-0.0; 5]);
+    check(Added, 0.0, -0.0);
+    #[cfg(feature = "half")]
+    check(ops::sum::<half::f16>(), half::f16::ZERO, half::f16::NEG_ZERO);
+}
+
+/// A sum that goes by no registers.
+#[derive(Clone)]
+struct Added;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Added {
+    type Element = f32;
+    const IDENTITY: f32 = 0.0;
+    fn combine(a: f32, b: f32) -> f32 {
+        a + b
+    }
+}
+
 /// The first chunk gives the same roundings as a plain loop.
 #[test]
 fn short_scans_of_users_group_from_the_left() {
@@ -639,6 +732,72 @@ fn scans_inside_of_scans() {
         });
     }
     assert_eq!(done.into_inner(), turns * (1 + 2 + 3 + 8));
+}
+
+/// A caller from outside of the pool works itself, while all threads of the pool have other work.
+#[test]
+fn a_caller_does_not_wait_for_busy_threads() {
+    let _limit = TimeLimit::seconds(LONGEST);
+    let threads = rayon::current_num_threads();
+    let [busy, free] = [0; 2].map(|_| Arc::new(Barrier::new(threads + 1)));
+    let of_pool = [busy.clone(), free.clone()];
+    rayon::spawn_broadcast(move |_| of_pool.iter().for_each(|barrier| _ = barrier.wait()));
+    busy.wait();
+    // From here on, no thread of the pool does anything until this one has done all.
+    let (rows, columns) = if cfg!(miri) { (200, 90) } else { (600, 200) };
+    let x: Vec<u32> = (0..rows * columns).map(|i| random(i as u64) as u32).collect();
+    let scanner = Scanner::cpu();
+    let sums = || scanner.scan(ops::sum::<u32>());
+    let down = Axis::of(&[rows, columns], 0).unwrap();
+    let (scanned, along) = (sums().run(&x).unwrap(), sums().axis(down.clone()).run(&x).unwrap());
+    let of_columns = scanner.reduce(ops::sum::<u32>()).axis(down).run(&x).unwrap();
+    let (of_rows, totals) = sums().rows(columns).run_with_totals(&x).unwrap();
+    let values: Vec<u32> = (0..rows as u32).collect();
+    let from_values = sums().rows(columns).init_each(&values).run(&x).unwrap();
+    let reduced = scanner.reduce(ops::sum::<u32>()).rows(columns).run(&x).unwrap();
+    let mut flags = vec![false; 1 << 18];
+    flags[1 << 17] = true;
+    let heads = Heads::flags(&flags);
+    let found = [heads.first_head(1..flags.len()), heads.last_head(1..flags.len())];
+    let parts = Mutex::new(Vec::new());
+    let failed = super::try_each(100, |part| {
+        parts.lock().unwrap().push(part);
+        if part == 7 { Err(part) } else { Ok(()) }
+    });
+    free.wait();
+
+    assert_eq!(found, [Some(1 << 17); 2]);
+    assert_eq!((parts.into_inner().unwrap(), failed), ((0..8).collect(), Err(7)), "in order, up to what fails");
+    let mut sum = 0_u32;
+    assert!(x.iter().zip(&scanned).all(|(&x, &found)| {
+        sum = sum.wrapping_add(x);
+        found == sum
+    }));
+    let mut sums_of_columns = vec![0_u32; columns];
+    for (row, of_row) in x.chunks(columns).enumerate() {
+        let mut sum = 0_u32;
+        for (column, &x) in of_row.iter().enumerate() {
+            (sum, sums_of_columns[column]) = (sum.wrapping_add(x), sums_of_columns[column].wrapping_add(x));
+            let at = row * columns + column;
+            let expected = [sums_of_columns[column], sum, sum.wrapping_add(row as u32)];
+            assert_eq!([along[at], of_rows[at], from_values[at]], expected, "{row}, {column}");
+        }
+        assert_eq!([totals[row], reduced[row]], [sum; 2], "row {row}");
+    }
+    assert_eq!(of_columns, sums_of_columns);
+}
+
+/// The first error of all parts, whatever threads do them.
+#[test]
+fn the_first_part_that_fails_says_why() {
+    for pool in POOLS.iter() {
+        for fails in [&[0][..], &[5, 6, 90], &[99], &[]] {
+            let result =
+                within(pool, || super::try_map(100, |part| if fails.contains(&part) { Err(part) } else { Ok(part) }));
+            let expected = fails.first().map_or_else(|| Ok((0..100).collect::<Vec<_>>()), |&first| Err(first));
+            assert_eq!(result, expected);
+        }
+    }
 }
 
 /// A key type with padding.

@@ -12,6 +12,9 @@ pub type Steps = [[f64; 3]; 2];
 ///
 /// With p = 2·r·cos ω and q = −r² it is an oscillator of ω radians per step, damped by the factor r per step.
 ///
+/// Of weights with which the answer to a pulse grows, as below, parts of the input [overflow](ScanOp#overflow) by
+/// themselves: with p = q = 1 that takes 1,475 steps, from which on results may be NaN, also those of no excitation.
+///
 /// - Input: the excitation at each step, in any unit.
 /// - Output: the filter's output, in the same unit.
 /// - Source: the higher order recurrences of G. E. Blelloch, *Prefix Sums and Their Applications*, 1990.

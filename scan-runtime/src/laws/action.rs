@@ -29,6 +29,15 @@ struct Ways {
     operands: Vec<(&'static str, String)>,
 }
 
+/// The outcome of a case.
+enum Outcome {
+    /// The two ways agree, but for rounding.
+    Holds,
+    /// A float left its range, so the case shows nothing: where it did.
+    Overflow(String),
+    Differs(Difference),
+}
+
 /// Passes a value of a shape through what is done to each operand.
 type Change<'c> = &'c dyn Fn(&Shape, &Value) -> Value;
 
@@ -59,6 +68,17 @@ struct Shapes {
     carry: Shape,
 }
 
+/// The two sides of a law.
+fn sides(law: Law) -> [&'static str; 2] {
+    match law {
+        Law::Append => ["append(s, x)", "combine(s, lift(x))"],
+        Law::Prepend => ["prepend(x, s)", "combine(lift(x), s)"],
+        Law::Step => ["step(c, x)", "apply(lift(x), c)"],
+        Law::Apply => ["apply(combine(a, b), c)", "apply(b, apply(a, c))"],
+        _ => ["apply(IDENTITY, c)", "c"],
+    }
+}
+
 impl Shapes {
     fn of<Op: ScanOp>() -> Self {
         let [input, state, carry] = [Op::Input::layout(), Op::State::layout(), Op::Carry::layout()].map(Shape::of);
@@ -79,11 +99,12 @@ impl<Op: ScanOp> Search<'_, Op> {
         for number in 0..self.check.cases {
             let Some(case) = self.case(law, number) else { continue };
             match self.outcome(law, &case).map_err(|panicked| self.panicked(panicked))? {
-                None => match law {
+                Outcome::Holds => match law {
                     Law::Append | Law::Prepend => self.report.appended += 1,
                     _ => self.report.carried += 1,
                 },
-                Some(_) => return Err(self.failure(law, case)),
+                Outcome::Overflow(overflow) => self.report.leave_out(overflow),
+                Outcome::Differs(_) => return Err(self.failure(law, case)),
             }
         }
         Ok(())
@@ -121,13 +142,18 @@ impl<Op: ScanOp> Search<'_, Op> {
         Some(Case { before: runs.pop()?, parts })
     }
 
-    /// The difference, where the two ways differ by more than rounding explains.
-    fn outcome(&self, law: Law, case: &Case) -> Result<Option<Difference>, Panicked> {
+    /// Whether the two ways differ by more than rounding explains.
+    fn outcome(&self, law: Law, case: &Case) -> Result<Outcome, Panicked> {
         let shape = if matches!(law, Law::Append | Law::Prepend) { &self.shapes.state } else { &self.shapes.carry };
         let Ways { left, right, .. } = self.ways(law, case, &|_, value| value.clone())?;
-        if !shape.is_finite(&left) || !shape.is_finite(&right) {
-            // Where floats leave their range nothing can be said.
-            return Ok(None);
+        if shape.difference(&left, &right, &vec![0.0; shape.primitives().count()]).is_none() {
+            return Ok(Outcome::Holds);
+        }
+        let names = sides(law);
+        for (side, value) in names.into_iter().zip([&left, &right]) {
+            if !shape.is_finite(value) {
+                return Ok(Outcome::Overflow(format!("{side} = {}", shape.show(value))));
+            }
         }
         let floats = |value: &Value| -> Vec<f64> {
             shape.scalars(value).into_iter().map(|scalar| scalar.float().unwrap_or(0.0)).collect()
@@ -149,7 +175,8 @@ impl<Op: ScanOp> Search<'_, Op> {
                 tolerance * left.abs().max(right.abs()) + spread.min(tolerance.sqrt() * largest)
             },
         );
-        Ok(shape.difference(&left, &right, &allowed.collect::<Vec<_>>()))
+        let difference = shape.difference(&left, &right, &allowed.collect::<Vec<_>>());
+        Ok(difference.map_or(Outcome::Holds, Outcome::Differs))
     }
 
     /// Both ways of a law, each operand passed through `change`.
@@ -252,7 +279,7 @@ impl<Op: ScanOp> Search<'_, Op> {
 
     /// Whether a case breaks the law.
     fn breaks(&self, law: Law, case: &Case) -> bool {
-        matches!(self.outcome(law, case), Ok(Some(_)))
+        matches!(self.outcome(law, case), Ok(Outcome::Differs(_)))
     }
 
     /// The case with as few samples as show it, in words.
@@ -276,9 +303,9 @@ impl<Op: ScanOp> Search<'_, Op> {
             case = smaller;
         }
         let (ways, difference) = match (self.ways(law, &case, &|_, value| value.clone()), self.outcome(law, &case)) {
-            (Ok(ways), Ok(Some(difference))) => (ways, difference),
+            (Ok(ways), Ok(Outcome::Differs(difference))) => (ways, difference),
             (Err(panicked), _) | (_, Err(panicked)) => return self.panicked(panicked),
-            (Ok(_), Ok(None)) => {
+            (Ok(_), Ok(_)) => {
                 return Failure::NothingTested { operator: self.report.operator.clone(), overflowed: 0 };
             }
         };
@@ -320,17 +347,13 @@ impl<Op: ScanOp> Search<'_, Op> {
     fn text(&self, law: Law, case: &Case, ways: &Ways, difference: &Difference, hint: &Hint) -> String {
         let shape = if matches!(law, Law::Append | Law::Prepend) { &self.shapes.state } else { &self.shapes.carry };
         let operator = &self.report.operator;
-        let (what, [left, right]) = match law {
-            Law::Append => ("appends an input as no `lift` and `combine` do", ["append(s, x)", "combine(s, lift(x))"]),
-            Law::Prepend => {
-                ("prepends an input as no `lift` and `combine` do", ["prepend(x, s)", "combine(lift(x), s)"])
-            }
-            Law::Step => ("steps past an input to another carry", ["step(c, x)", "apply(lift(x), c)"]),
-            Law::Apply => (
-                "applies two parts to another carry than both at once",
-                ["apply(combine(a, b), c)", "apply(b, apply(a, c))"],
-            ),
-            _ => ("has an identity that moves a carry", ["apply(IDENTITY, c)", "c"]),
+        let [left, right] = sides(law);
+        let what = match law {
+            Law::Append => "appends an input as no `lift` and `combine` do",
+            Law::Prepend => "prepends an input as no `lift` and `combine` do",
+            Law::Step => "steps past an input to another carry",
+            Law::Apply => "applies two parts to another carry than both at once",
+            _ => "has an identity that moves a carry",
         };
         let mut text = format!("`{operator}` {what}: {left} ≠ {right}\n\n");
         let show = |run: &[usize]| {

@@ -49,9 +49,11 @@ pub(super) enum Outcome {
     Holds {
         /// The largest difference of floats, relative to what rounding explains.
         rounding: f64,
+        /// Whether the sides have zeros of different signs.
+        signs: bool,
     },
-    /// A float left its range, so the case shows nothing.
-    Overflow,
+    /// A float left its range, so the case shows nothing: where it did.
+    Overflow(String),
     Violated(Box<Sides>, Difference),
 }
 
@@ -106,14 +108,19 @@ impl Applied<'_> {
         let shape = &self.shape;
         let nothing = vec![0.0; shape.primitives().count()];
         if shape.difference(&sides.left, &sides.right, &nothing).is_none() {
-            return Ok(Outcome::Holds { rounding: 0.0 });
+            return Ok(Outcome::Holds { rounding: 0.0, signs: shape.differs_in_signs(&sides.left, &sides.right) });
         }
         let finite = |value: &Value| shape.is_finite(value);
         let in_range = sides.operands.iter().all(finite);
-        let stays = finite(&sides.left) && finite(&sides.right) && sides.partials.iter().all(finite);
         // An infinity that the operands do not hold is an overflow. An identity of NaN results is a mistake, though.
-        if in_range && !stays && law == Law::Associativity {
-            return Ok(Outcome::Overflow);
+        if in_range && law == Law::Associativity {
+            let (a, b, c) = (&operands[0], &operands[1], &operands[2]);
+            let (ab, bc) = (&sides.partials[0], &sides.partials[1]);
+            let calls = [(a, b, ab), (b, c, bc), (ab, c, &sides.left), (a, bc, &sides.right)];
+            if let Some((left, right, result)) = calls.into_iter().find(|(_, _, result)| !finite(result)) {
+                let [left, right, result] = [left, right, result].map(|value| shape.show(value));
+                return Ok(Outcome::Overflow(format!("combine({left}, {right}) = {result}")));
+            }
         }
         let allowed = self.allowed(law, operands, &sides)?;
         let amounts = shape.scalars(&sides.left).into_iter().zip(shape.scalars(&sides.right));
@@ -124,7 +131,7 @@ impl Applied<'_> {
             .fold(0.0, f64::max);
         Ok(match shape.difference(&sides.left, &sides.right, &allowed) {
             Some(difference) => Outcome::Violated(Box::new(sides), difference),
-            None => Outcome::Holds { rounding },
+            None => Outcome::Holds { rounding, signs: false },
         })
     }
 

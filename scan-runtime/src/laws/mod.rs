@@ -46,7 +46,11 @@
 //! part covers sums whose large terms cancel. It is bounded by √`tolerance` times the largest float of the element, so
 //! that discontinuous operators are not excused. [`Check::tolerance`] sets the tolerance; the default is 64 times the
 //! relative distance of neighbouring floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0
-//! equals -0.0. Cases in which finite operands give an infinity or a NaN on the way are left out, and counted.
+//! equals -0.0; how often the identity changed no more than that sign is [counted](Report::signs).
+//!
+//! Cases in which finite operands give an infinity or a NaN on the way are left out. The [`Report`] says how many these
+//! are, and shows one. The operands of a check are folds of few samples. A scan folds many, and may leave the range of
+//! floats where a loop does not: see [Overflow](ScanOp#overflow).
 
 mod action;
 mod applied;
@@ -182,8 +186,20 @@ pub struct Report {
     pub carried: usize,
     /// Cases left out because a float left its range.
     pub overflowed: usize,
+    /// The first of them: `combine(1e30, 1e30) = inf`.
+    pub overflow: Option<String>,
+    /// Cases in which the identity changed the sign of a zero, as 0.0 does that is added to -0.0. Results keep the sign:
+    /// a scan combines no element with the identity. An exclusive one begins with it.
+    pub signs: usize,
     /// The largest difference of floats, as a fraction of what the tolerance allows.
     pub rounding: f64,
+}
+
+impl Report {
+    fn leave_out(&mut self, overflow: String) {
+        self.overflowed += 1;
+        self.overflow.get_or_insert(overflow);
+    }
 }
 
 impl fmt::Display for Report {
@@ -202,8 +218,11 @@ impl fmt::Display for Report {
         if self.rounding > 0.0 {
             write!(f, "; rounding took up to {:.2} of the tolerance", self.rounding)?;
         }
-        if self.overflowed > 0 {
-            write!(f, "; {} cases left out, where floats overflow", self.overflowed)?;
+        if self.signs > 0 {
+            write!(f, "; the identity changed nothing but the sign of a zero in {}", self.signs)?;
+        }
+        if let Some(overflow) = &self.overflow {
+            write!(f, "; {} cases left out, where floats overflow, such as {overflow}", self.overflowed)?;
         }
         Ok(())
     }

@@ -164,13 +164,16 @@ impl<'a> Search<'a> {
         runs
     }
 
-    /// The operands of a case: the folds of its runs, and the identity. `None` where a fold leaves the range of floats.
-    fn operands(&self, law: Law, runs: &[Run]) -> Result<Option<Vec<Value>>, Panicked> {
+    /// The operands of a case: the folds of its runs, and the identity; or the fold that leaves the range of floats.
+    fn operands(&self, law: Law, runs: &[Run]) -> Result<Result<Vec<Value>, String>, Panicked> {
         let mut operands = Vec::new();
         for run in runs {
-            let Some(fold) = self.applied.fold(run.iter().map(|&index| &self.states[index]))? else { return Ok(None) };
-            if self.finite && !self.applied.shape.is_finite(&fold) {
-                return Ok(None);
+            let states = || run.iter().map(|&index| &self.states[index]);
+            let Some(fold) = self.applied.fold(states())? else { continue };
+            let shape = &self.applied.shape;
+            if self.finite && !shape.is_finite(&fold) {
+                let folded: Vec<_> = states().map(|state| shape.show(state)).collect();
+                return Ok(Err(format!("the fold of {} = {}", folded.join(", "), shape.show(&fold))));
             }
             operands.push(fold);
         }
@@ -179,28 +182,31 @@ impl<'a> Search<'a> {
             (Law::RightIdentity, Some(identity)) => operands.push(identity.clone()),
             _ => {}
         }
-        Ok(Some(operands))
+        Ok(Ok(operands))
     }
 
     fn evaluate(&self, law: Law, runs: &[Run]) -> Result<Outcome, Panicked> {
         match self.operands(law, runs)? {
-            Some(operands) => self.applied.evaluate(law, &operands),
-            None => Ok(Outcome::Overflow),
+            Ok(operands) => self.applied.evaluate(law, &operands),
+            Err(overflow) => Ok(Outcome::Overflow(overflow)),
         }
     }
 
     fn case(&mut self, law: Law, runs: Vec<Run>) -> Result<(), Stop> {
         match self.evaluate(law, &runs)? {
-            Outcome::Holds { rounding } => {
+            Outcome::Holds { rounding, signs } => {
                 self.report.rounding = self.report.rounding.max(rounding);
                 match law {
                     Law::Associativity => self.report.associativity += 1,
-                    _ => self.report.identity += 1,
+                    _ => {
+                        self.report.identity += 1;
+                        self.report.signs += usize::from(signs);
+                    }
                 }
                 Ok(())
             }
-            Outcome::Overflow => {
-                self.report.overflowed += 1;
+            Outcome::Overflow(overflow) => {
+                self.report.leave_out(overflow);
                 Ok(())
             }
             Outcome::Violated(sides, difference) => {

@@ -296,6 +296,14 @@ impl Shape {
         worst
     }
 
+    /// Whether one has 0.0 where the other has -0.0.
+    pub(super) fn differs_in_signs(&self, left: &Value, right: &Value) -> bool {
+        let zeros = |scalar: Scalar| scalar.float().filter(|float| *float == 0.0);
+        let pairs = self.scalars(left).into_iter().zip(self.scalars(right));
+        let mut pairs = pairs.filter_map(|(left, right)| zeros(left).zip(zeros(right)));
+        pairs.any(|(left, right)| left.is_sign_negative() != right.is_sign_negative())
+    }
+
     /// The value in Rust notation.
     pub(super) fn show(&self, value: &Value) -> String {
         show(&self.layout, &value.0)

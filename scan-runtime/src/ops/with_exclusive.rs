@@ -29,7 +29,8 @@ pub struct ExclusiveInclusive<T> {
 /// ```
 ///
 /// The first exclusive result (of each segment) is that of the initial value, or else of the identity: an operator that
-/// has no identity needs an initial value. The exclusive result of a [machine](ScanOp#machines) is the projection of
+/// has no identity needs an initial value. The inclusive results follow on it: a sum of -0.0 is 0.0 here, of 0.0 and
+/// -0.0. The exclusive result of a [machine](ScanOp#machines) is the projection of
 /// the carry before an input. An exclusive scan, and a reduction, have no element to tell the two apart by: both fields
 /// are the same there.
 ///

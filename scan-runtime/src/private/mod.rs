@@ -46,6 +46,12 @@ pub fn machine_code(
 /// The return type of the test of an operator's laws.
 pub type LawsResult = Result<(), Box<dyn std::error::Error>>;
 
+/// Passes the test of an operator's laws, whose report `cargo test -- --nocapture` shows.
+pub fn laws_hold(report: &crate::laws::Report) -> LawsResult {
+    println!("{report}");
+    Ok(())
+}
+
 /// A function that returns the layout of a type.
 pub type Layout = fn() -> ElementType;
 

@@ -387,7 +387,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
         if let Some(chunks) = self.chunks_of_columns(device, places.element_bytes(), axis)? {
             let totals = HostTotals { also, at: totals.cast(), bytes: total_bytes };
             // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, places, &chunks, totals) };
+            return unsafe { self.run_in_chunks(device, places, &chunks, totals, 0) };
         }
         let memory = HostMemory {
             initial_values: self.heads.initial_values.map_or(&[][..], InitialValues::bytes),
@@ -401,7 +401,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
             let buffers = InOut { input: &at.input, output: &at.output, len: axis.len() as u64, columns: Some(layout) };
             let side = SideBuffers { initial: at.initial_values, total: at.total, ..SideBuffers::default() };
             // SAFETY: the buffers hold the array, the results, and what each column has of its own.
-            unsafe { self.enqueue(device, stream, also.of(self.spec()), buffers, side) }
+            unsafe { self.enqueue(device, stream, places.spec(also.of(self.spec())), buffers, side) }
         };
         // SAFETY: the caller vouches for the host memory; the kernel writes every result.
         unsafe { device.through(&memory, &enqueue) }?;

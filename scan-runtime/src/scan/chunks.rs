@@ -11,11 +11,12 @@ use cudarc::driver::{CudaEvent, CudaStream, sys};
 use scan_codegen::{ArrayKind, ArrayKinds, Axis, ScanSpec};
 
 mod plan;
+mod reduced;
 
 use super::{Also, HostTotals, Progress, ScanProgress};
 use crate::{
     Error, Goal, Heads, HostHeads, Scan, ScanElement, ScanOp,
-    columns::HostArray,
+    columns::{At, Columns, HostArray, arrays},
     cuda::{CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, in_chunks},
     few::Few,
     heads::{HeadKind, InitialValues},
@@ -30,6 +31,8 @@ pub(crate) struct HostPlaces {
     pub(crate) len: usize,
     /// Whether input and output are of one type, in one array each: every strategy works in place then.
     pub(crate) in_place: bool,
+    /// The kinds of arrays, where some have no memory.
+    pub(crate) kinds: Option<(ArrayKinds, ArrayKinds)>,
 }
 
 // SAFETY: elements can be read and written on any thread; each chunk is touched by one.
@@ -41,7 +44,34 @@ impl HostPlaces {
         let input = HostArray { at: input.cast_mut().cast(), item: size_of::<I>() };
         let output = HostArray { at: output.cast(), item: size_of::<O>() };
         let in_place = TypeId::of::<I>() == TypeId::of::<O>();
-        HostPlaces { input: Few::one(input), output: Few::one(output), len, in_place }
+        HostPlaces { input: Few::one(input), output: Few::one(output), len, in_place, kinds: None }
+    }
+
+    /// An array for each field. Those that are null have no memory: indices, and what is not written.
+    pub(crate) fn in_columns<Op>(input: At<Op::Input>, output: At<Op::Output>, len: usize) -> Self
+    where
+        Op: ScanOp<Input: Columns, Output: Columns>,
+    {
+        let (input, output) = (arrays::<Op::Input>(input), arrays::<Op::Output>(output));
+        let kind = |array: &HostArray| if array.at.is_null() { ArrayKind::NoMemory } else { ArrayKind::Slice };
+        let kinds = [&input, &output].map(|arrays| ArrayKinds::new(arrays.iter().map(kind)));
+        let some = input.iter().chain(output.iter()).any(|array| array.at.is_null());
+        let indices = |array: &HostArray| HostArray { item: if array.at.is_null() { 0 } else { array.item }, ..*array };
+        HostPlaces {
+            input: input.iter().map(indices).collect(),
+            output: output.iter().filter(|array| !array.at.is_null()).copied().collect(),
+            len,
+            in_place: false,
+            kinds: some.then_some((kinds[0], kinds[1])),
+        }
+    }
+
+    /// What a device is asked for, of such arrays.
+    pub(super) fn spec(&self, spec: ScanSpec) -> ScanSpec {
+        match self.kinds {
+            Some((input, output)) => spec.with_kinds(input, output),
+            None => spec,
+        }
     }
 
     /// Bytes of the larger of an element's input and output.
@@ -53,11 +83,10 @@ impl HostPlaces {
     /// Those of a chunk, which is in bounds.
     fn of_chunk(&self, chunk: &Chunk) -> Self {
         let from = |arrays: &[HostArray], start: usize| -> Few<HostArray> {
-            let begin = |array: &HostArray| HostArray { at: array.at.wrapping_add(start * array.item), ..*array };
-            arrays.iter().map(begin).collect()
+            arrays.iter().map(|array| array.starting_at(start)).collect()
         };
         let (input, output) = (from(&self.input, chunk.input.start), from(&self.output, chunk.output.start));
-        HostPlaces { input, output, len: chunk.len, in_place: self.in_place }
+        HostPlaces { input, output, len: chunk.len, ..*self }
     }
 
     /// As what a device is given, without heads and total.
@@ -142,8 +171,8 @@ struct Reported<'r> {
 }
 
 impl<'r> Reported<'r> {
-    fn new(progress: Option<&'r Progress>, of: usize) -> Self {
-        Reported { progress, done: Mutex::new(ScanProgress { done: 0, of }) }
+    fn new(progress: Option<&'r Progress>, done: usize, of: usize) -> Self {
+        Reported { progress, done: Mutex::new(ScanProgress { done, of }) }
     }
 
     fn add(&self, elements: usize) {
@@ -162,25 +191,36 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     pub(crate) fn chunks(
         &self,
         device: &CudaDevice,
-        element_bytes: usize,
-        len: usize,
+        host: &HostPlaces,
         also: Also,
     ) -> Result<Option<Vec<Chunk>>, Error> {
-        let most = device.chunk(element_bytes);
+        let (len, most) = (host.len, device.chunk(host.element_bytes()));
         if len <= most {
             return Ok(None);
         }
         // Keys that the planner refuses have no bytes to compare.
         self.check_planned(also)?;
         let chunks = plan::chunks(&self.heads.heads(), len, most, self.order);
+        let are_there = self.has_kernels_of_chunks(device, host, &chunks, also)?;
+        Ok(are_there.then_some(chunks))
+    }
+
+    /// Whether the kernels of these chunks can be had.
+    fn has_kernels_of_chunks(
+        &self,
+        device: &CudaDevice,
+        host: &HostPlaces,
+        chunks: &[Chunk],
+        also: Also,
+    ) -> Result<bool, Error> {
         for (index, chunk) in chunks.iter().enumerate() {
-            let spec = self.spec_of_chunk(&chunk.content, also, index + 1 == chunks.len());
+            let spec = host.spec(self.spec_of_chunk(&chunk.content, also, index + 1 == chunks.len()));
             match device.kernels(&self.op, Task::Scan(spec, self.shape()), chunk.len as u64) {
-                Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(None),
+                Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(false),
                 found => found.map(drop)?,
             }
         }
-        Ok(Some(chunks))
+        Ok(true)
     }
 
     /// The same of an array that is scanned along an axis.
@@ -199,6 +239,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let element_bytes = size_of::<Op::Input>().max(size_of::<Op::Output>());
         let most = device.chunk(element_bytes);
         let mut kernels = device.load_up_to(&self.op, &task, len.min(most))?;
+        if G::FOLDS && !heads.kind.is_none() {
+            kernels.extend(device.load_up_to(&self.op, &Task::LastResults(heads.kind.segments()), len.min(most))?);
+        }
         if len > most {
             let part = |first| Content::Part { of: 0..1, first, last: false };
             let contents = match heads.kind {
@@ -210,7 +253,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 let task = Task::Scan(self.spec_of_chunk(&content, also, false), self.shape());
                 match device.load_up_to(&self.op, &task, most) {
                     Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => {
-                        return device.load_up_to(&self.op, &self.task(also), len);
+                        kernels.extend(device.load_up_to(&self.op, &self.task(also), len)?);
+                        return Ok(kernels);
                     }
                     found => kernels.extend(found?),
                 }
@@ -227,7 +271,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         };
         let heads = self.heads.heads();
         let spec = self.spec_of_elements().with_total();
-        let spec = match G::FOLDS && heads.kind.is_none() {
+        let spec = match G::FOLDS {
             true => spec.with_kinds(ArrayKinds::default(), ArrayKinds::new([ArrayKind::NoMemory])),
             false => spec,
         };
@@ -247,7 +291,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         }
     }
 
-    /// As [`run_on_device`](Scan::run_on_device), in these chunks of the whole.
+    /// As [`run_on_device`](Scan::run_on_device), in these chunks of the whole, of which so many elements are `done`.
     ///
     /// # Safety
     ///
@@ -258,15 +302,16 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         host: &HostPlaces,
         chunks: &[Chunk],
         totals: HostTotals,
+        done: usize,
     ) -> Result<(), Error> {
         let (heads, also) = (self.heads.heads(), totals.also);
+        let done = Reported::new(self.progress.as_ref(), done, host.len);
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
         let each = Each::new::<Op::Carry>(&heads, totals);
         let carried =
             chunks.iter().map(|chunk| if let Content::Part { of, .. } = &chunk.content { of.len() } else { 0 });
         let states = States::new(&stream, carried.max().unwrap_or(0).saturating_mul(each.bytes))?;
         let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
-        let done = Reported::new(self.progress.as_ref(), host.len);
         in_chunks(chunks.len(), &|index, turns| {
             let (chunk, is_last) = (&chunks[index], index + 1 == chunks.len());
             let Chunk { content, columns, len, .. } = chunk;
@@ -300,10 +345,10 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                     }
                     launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
                 }
-                let spec = match columns {
+                let spec = host.spec(match columns {
                     Some(_) => self.spec_of_columns(content, also),
                     None => self.spec_of_chunk(content, also, is_last),
-                };
+                });
                 let work = InOut { input: &at.input, output: &at.output, len: *len as u64, columns: columns.as_ref() };
                 // SAFETY: both buffers hold the chunk, and are one buffer only where the types are the same. The
                 // kernels of the part before have written the states that this one begins with, and have read those

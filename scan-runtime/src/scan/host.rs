@@ -8,7 +8,7 @@ use scan_codegen::{PlanError, ScanKind};
 use super::{Also, chunks::HostPlaces};
 use crate::{
     Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
     few::Few,
     heads::{HeadKind, InitialValues},
     room::room,
@@ -198,19 +198,23 @@ impl<Op: ScanOp> Reduce<Op> {
     fn reduce_on_device(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let mut output = MaybeUninit::<Op::Output>::uninit();
         let places = HostPlaces::of(input.as_ptr(), output.as_mut_ptr(), input.len());
-        if let Some(chunks) = self.chunks(device, size_of::<Op::Input>(), input.len(), Also::Total)? {
-            let places = HostPlaces { output: Few::default(), in_place: false, ..places };
+        let inputs = HostPlaces { output: Few::default(), in_place: false, ..places };
+        if let Some(chunks) = self.chunks(device, &inputs, Also::Total)? {
             let mut total = MaybeUninit::<Op::Carry>::uninit();
-            // SAFETY: the input is a slice, and nothing is written but the total.
-            unsafe { self.run_in_chunks(device, &places, &chunks, HostTotals::total(true, &mut total))? };
-            // SAFETY: the last chunk has written the total.
-            return cpu::project(&self.op, unsafe { total.assume_init() });
+            let totals = HostTotals::total(true, &mut total);
+            // SAFETY: the input is a slice, and nothing is written but the total, which the last chunk writes.
+            let total = unsafe {
+                self.run_in_chunks(device, &inputs, &chunks, totals, 0)?;
+                total.assume_init()
+            };
+            return cpu::project(&self.op, total);
         }
         let host = HostMemory { output_len: 1, in_place: false, ..places.memory() };
-        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
-        unsafe { self.through(device, &host, input.len(), 0, Also::Nothing)? };
-        // SAFETY: the last kernel has written the output.
-        Ok(unsafe { output.assume_init() })
+        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all of it.
+        unsafe {
+            self.through(device, &host, input.len(), 0, self.task(Also::Nothing))?;
+            Ok(output.assume_init())
+        }
     }
 }
 
@@ -351,16 +355,20 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         host: &HostPlaces,
         totals: HostTotals,
     ) -> Result<(), Error> {
-        if let Some(chunks) = self.chunks(device, host.element_bytes(), host.len, totals.also)? {
+        if let Some(chunks) = self.chunks(device, host, totals.also)? {
             // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, host, &chunks, totals) };
+            return unsafe { self.run_in_chunks(device, host, &chunks, totals, 0) };
         }
         let heads = self.heads.heads();
         let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);
         let HostTotals { also, at: total, bytes: total_bytes } = totals;
         let memory = HostMemory { heads: heads.bytes, initial_values, total, total_bytes, ..host.memory() };
+        let task = match self.task(also) {
+            Task::Scan(spec, shape) => Task::Scan(host.spec(spec), shape),
+            task => task,
+        };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the totals.
-        unsafe { self.through(device, &memory, host.len, heads.head_count(), also) }
+        unsafe { self.through(device, &memory, host.len, heads.head_count(), task) }
     }
 
     /// Has the kernels work on `len` elements of host memory, and waits for them.
@@ -375,9 +383,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         memory: &HostMemory<'_>,
         len: usize,
         head_count: u64,
-        also: Also,
+        task: Task,
     ) -> Result<(), Error> {
-        let kernels = device.kernels(&self.op, self.task(also), len as u64)?;
+        let kernels = device.kernels(&self.op, task, len as u64)?;
         if len == 0 {
             self.report_all(len);
             return Ok(());

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::Also;
 use crate::{
     Error, Heads, Reduce, ScanOp, cpu,
@@ -13,7 +11,9 @@ use crate::{
 };
 
 impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
-    /// Reduces each segment of a slice. On the GPU the segments are scanned, and the last result of each is taken.
+    /// Reduces each segment of a slice. On the GPU the segments are scanned, and the last result of each comes back. Of
+    /// a segment that is longer than a [chunk](crate::Staging::with_chunk_bytes) the total comes back, and `project` is
+    /// called on the host.
     ///
     /// # Errors
     ///
@@ -33,34 +33,40 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
             None => self.result_of_nothing(),
         };
         let segments = segments(&self.heads, input.len());
-        let reduced = match self.scanner.engine() {
-            Engine::Cuda(_) => {
-                let (scanned, _) = self.run_to_vector(input, false)?;
-                let last = |(index, segment): (usize, &Range<usize>)| match segment.is_empty() {
-                    true => of_nothing(index),
-                    false => Ok(scanned[segment.end - 1]),
-                };
-                return segments.iter().enumerate().map(last).collect();
-            }
-            Engine::Cpu { .. } => {
-                let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
-                |(index, segment): (usize, &Range<usize>)| match cpu::reduce(
-                    &self.op,
-                    initial_value(index),
-                    &input[segment.clone()],
-                )? {
-                    Some(total) => cpu::project(&self.op, total),
-                    None => of_nothing(index),
-                }
-            }
+        if let Engine::Cuda(device) = self.scanner.engine() {
+            let empty = |(index, segment): (usize, &Range<usize>)| match segment.is_empty() {
+                true => of_nothing(index).map(Some),
+                false => Ok(None),
+            };
+            let of_empty = segments.iter().enumerate().map(empty).collect::<Result<Vec<_>, _>>()?;
+            let Some(first) = segments.iter().find(|segment| !segment.is_empty()) else {
+                self.report_all(input.len());
+                return Ok(of_empty.into_iter().flatten().collect());
+            };
+            // Any result holds a place.
+            let first = self.op.carry_of(self.op.lift(input[first.start]));
+            let mut results = vec![cpu::project(&self.op, first)?; segments.len()];
+            self.reduce_segments_on_device(device, input, &segments, &mut results)?;
+            let with_empty = results.into_iter().zip(of_empty).map(|(result, of_empty)| of_empty.unwrap_or(result));
+            return Ok(with_empty.collect());
+        }
+        let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
+        let reduced = |index: usize| match cpu::reduce(&self.op, initial_value(index), &input[segments[index].clone()])?
+        {
+            Some(total) => cpu::project(&self.op, total),
+            None => of_nothing(index),
         };
-        let results = segments.par_iter().enumerate().with_min_len(SHARED).map(reduced).collect::<Result<_, _>>()?;
+        let of_part = |part: usize| {
+            let segments = part * SHARED..segments.len().min((part + 1) * SHARED);
+            segments.map(&reduced).collect::<Result<Vec<_>, _>>()
+        };
+        let results = cpu::try_map(segments.len().div_ceil(SHARED), of_part)?.concat();
         self.report_all(input.len());
         Ok(results)
     }
 }
 
-/// The fewest segments that are worth another thread.
+/// Segments that a thread takes at a time.
 const SHARED: usize = 64;
 
 /// The segments of an input of this length, whose heads have been checked.

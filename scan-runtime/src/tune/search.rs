@@ -3,12 +3,12 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
-use rayon::prelude::*;
 use scan_codegen::{Overrides, Plan, Tuned};
 
 use super::progress::{Counter, TuningProgress, TuningStep};
 use crate::{
     Error, Scan, ScanOp,
+    cpu::try_map,
     cuda::{Task, driver_error},
     scanner::Engine,
 };
@@ -103,7 +103,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     }
 
     /// As [`tune`](Scan::tune), and calls `progress` whenever a shape has been compiled or measured. The calls come one
-    /// at a time, in the order of `done`; those of [`TuningStep::Compiling`] come from rayon's threads.
+    /// at a time, in the order of `done`; those of [`TuningStep::Compiling`] come from this thread and rayon's.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -138,14 +138,11 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         let progress = Counter::new(progress);
         progress.begin(TuningStep::Compiling, shapes.len());
         let task = |overrides| Task::Scan(spec.clone(), overrides);
-        let compiled: Vec<_> = shapes
-            .par_iter()
-            .map(|&overrides| {
-                let kernels = device.kernels(&self.op, task(overrides), len);
-                progress.one_more();
-                (overrides, kernels.err())
-            })
-            .collect();
+        let compiled = try_map(shapes.len(), |index| {
+            let kernels = device.kernels(&self.op, task(shapes[index]), len);
+            progress.one_more();
+            Ok::<_, Error>((shapes[index], kernels.err()))
+        })?;
 
         progress.begin(TuningStep::Measuring, compiled.len());
         let stream = device.context.new_stream().map_err(driver_error("making a stream"))?;

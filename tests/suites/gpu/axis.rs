@@ -64,6 +64,7 @@ pub(crate) fn add(trials: &mut Trials) {
         of::<AffineU32>(&shapes)?;
         of::<ops::Sum<u8>>(&shapes)
     });
+    trials.add("large_axis_of_length_one", of_length_one);
     trials.add("axis_of_views", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
@@ -300,6 +301,37 @@ fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
         same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "prepared")?;
         on_stream.run_in_place_with_totals(&mut buffer, &mut totals)?;
         same(&stream.clone_dtoh(&buffer)?, &stream.clone_dtoh(&totals)?, "in place")?;
+    }
+    Ok(())
+}
+
+/// More columns of one element each than 32 bits can count, and the same as one column for each of a few rows.
+fn of_length_one() -> Outcome {
+    const COLUMNS: usize = (5 << 30) + 77;
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let mut input = stream.alloc_zeros::<u8>(COLUMNS)?;
+    let mut output = stream.alloc_zeros::<u8>(COLUMNS)?;
+    let places = [0, 1, 4_095, 1 << 20, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 5, COLUMNS - 1];
+    for (number, &place) in places.iter().enumerate() {
+        stream.memcpy_htod(&[number as u8 + 1], &mut input.slice_mut(place..place + 1))?;
+    }
+    for (shape, axis) in [([1, COLUMNS], 0), ([COLUMNS, 1], 1)] {
+        for exclusive in [false, true] {
+            let scan = scanner.scan(ops::sum::<u8>()).init(100);
+            let scan = if exclusive { scan.exclusive() } else { scan };
+            stream.memset_zeros(&mut output)?;
+            scan.axis(Axis::of(&shape, axis)?).on(&stream).run_into(&input, &mut output)?;
+            let around = |place: usize| place.saturating_sub(3)..COLUMNS.min(place + 4);
+            for place in places.into_iter().flat_map(around) {
+                let element = places.iter().position(|found| *found == place).map_or(0, |number| number as u8 + 1);
+                let expected = if exclusive { 100 } else { 100 + element };
+                let found = stream.clone_dtoh(&output.slice(place..place + 1))?[0];
+                ensure(found == expected, || {
+                    format!("{shape:?}, exclusive: {exclusive}: {found} in place {place}, not {expected}")
+                })?;
+            }
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use scan_codegen::ScanSpec;
 use scan_runtime::{
-    Error, ScanOp, Scanner,
+    Axis, Error, ScanOp, Scanner, Staging,
     arrays::{device_gather, device_scatter, discard, indices, scatter_computed},
     ops, scan_fn,
 };
@@ -13,6 +13,7 @@ use scan_tests::{
     operators::{AffineU32, MapU32, bits, mixed},
     reference,
     several::{Reading, Splitter, Tokenizer, digits, digits_of, text, tokens_of},
+    spans::Spans,
 };
 
 use crate::{Outcome, Trials, ensure};
@@ -24,6 +25,7 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
     trials.add("kinds_of_arrays", arrays);
+    trials.add("kinds_of_host_arrays_without_memory", host_arrays);
     trials.add("kinds_of_computed_places", computed);
     trials.add("kinds_of_filters", filters);
     trials.add("kinds_of_several_places", several);
@@ -161,6 +163,75 @@ fn arrays() -> Outcome {
     let handle = columns.on(&stream).columns().prepare(3)?;
     let found = handle.columns().run_into((&some, indices()), &mut states);
     ensure(matches!(found, Err(Error::OtherRun { .. })), || "a handle for slices took indices".to_owned())
+}
+
+/// Indices and discarded results of host memory: neither is copied, in one piece and in chunks, along an axis too.
+fn host_arrays() -> Outcome {
+    let cpu = Scanner::cpu();
+    let in_chunks = Staging::default().with_chunk_bytes(30_000);
+    for scanner in [Scanner::cuda(0)?, Scanner::builder().device(0).staging(in_chunks).build()?] {
+        for (turn, len) in [1, 33, 4_097, 100_003].into_iter().enumerate() {
+            let input = Summarize::inputs(len, 3);
+            let kinds: Vec<_> = input.iter().map(|x| x.kind).collect();
+            let values: Vec<_> = input.iter().map(|x| x.value).collect();
+            let codes: Vec<_> = input.iter().map(|x| x.code).collect();
+            let gates = vec![5_u32; len];
+            let in_order = |scanner: &Scanner| {
+                let scan = scanner.scan(Summarize);
+                if turn % 2 == 1 { scan.reverse() } else { scan }
+            };
+            let recurrence = |scanner: &Scanner| {
+                let scan = scanner.scan(Recurrence);
+                if turn % 2 == 1 { scan.reverse() } else { scan }
+            };
+            let mut factors = [vec![9_u8; len], vec![9_u8; len]];
+            let mut states = [vec![9_u32; len], vec![9_u32; len]];
+            let mut rows = [vec![9_u32; len], vec![9_u32; len]];
+            let mut totals = Vec::new();
+            let spans = Spans::default();
+            for (at, scanner) in [&cpu, &scanner].into_iter().enumerate() {
+                let run = || {
+                    let outputs = (discard(), &mut factors[at]);
+                    in_order(scanner).columns().run_into((&kinds, &values, &codes), outputs)?;
+                    recurrence(scanner).columns().run_into((&gates, indices()), &mut states[at])?;
+                    let inputs = (indices(), &gates);
+                    recurrence(scanner).rows(len).columns().run_into(inputs, &mut rows[at])?;
+                    let inputs = (&gates, indices());
+                    recurrence(scanner).columns().run_into_with_total(inputs, discard())
+                };
+                totals.push(tracing::subscriber::with_default(spans.subscriber(tracing::Level::TRACE), run)?);
+            }
+            let what = |what: &str| format!("{what}, {len} elements");
+            ensure(factors[0] == factors[1], || what("a slice beside nothing"))?;
+            ensure(states[0] == states[1], || what("indices"))?;
+            ensure(rows[0] == rows[1], || what("indices of one row"))?;
+            let bytes_of_total = |total: &Option<MapU32>| total.as_ref().map(|total| bits(&[*total]));
+            ensure(bytes_of_total(&totals[0]) == bytes_of_total(&totals[1]), || what("the total alone"))?;
+            let records = spans.take();
+            let moved = |to: &str| -> usize {
+                let there = records.iter().filter(|record| record.name == "transfer" && record.fields["to"] == to);
+                there.filter_map(|record| record.fields["bytes"].parse::<usize>().ok()).sum()
+            };
+            // Chunks are copied on two threads, of which this one tells.
+            if len < 4_000 {
+                let elements = size_of_val(&kinds[..]) + size_of_val(&values[..]) + size_of_val(&codes[..]);
+                let (sent, back) = (elements + 3 * 4 * len, len + 2 * 4 * len + size_of::<MapU32>());
+                let found = (moved("device"), moved("host"));
+                ensure(found == (sent, back), || format!("{len} elements: {found:?} bytes, not {:?}", (sent, back)))?;
+            }
+        }
+        let axis = Axis::of(&[300, 70], 0)?;
+        let gates = vec![3_u32; axis.len()];
+        let mut states = [vec![9_u32; axis.len()], vec![9_u32; axis.len()]];
+        let mut totals = [AffineU32::inputs(70, 1), AffineU32::inputs(70, 1)];
+        for (at, scanner) in [&cpu, &scanner].into_iter().enumerate() {
+            let down = scanner.scan(Recurrence).axis(axis.clone()).columns();
+            down.run_into((&gates, indices()), &mut states[at])?;
+            down.run_into_with_totals((&gates, indices()), discard(), &mut totals[at])?;
+        }
+        ensure(states[0] == states[1] && bits(&totals[0]) == bits(&totals[1]), || "along an axis".to_owned())?;
+    }
+    Ok(())
 }
 
 /// Places that the operator computes, some of them nowhere, by a call and by a handle.

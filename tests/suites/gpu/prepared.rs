@@ -7,7 +7,7 @@ use std::{
 };
 
 use scan_runtime::{
-    BlockScan, Carry, Error, Network, Reduction, Scan, ScanKind, Scanner, Strategy, TileNumbers,
+    Axis, BlockScan, Carry, Error, Network, Reduction, Scan, ScanKind, Scanner, Strategy, TileNumbers,
     cudarc::driver::{
         CudaStream,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
@@ -72,10 +72,13 @@ pub(crate) fn add(trials: &mut Trials) {
             graph::<ops::Sum<i32>>(index, 4_000_001)
         });
         trials.add(format!("captured_without_handle: {name}"), move || captured_without_handle(index));
+        trials.add(format!("eager_calls_between_replays: {name}"), move || eager_between_replays(index));
+        trials.add(format!("captured_on_a_forked_stream: {name}"), move || captured_on_a_fork(index));
         trials.add(format!("one_scanner_many_streams: {name}"), move || many_streams(index));
         trials.add(format!("one_stream_many_threads: {name}"), move || one_stream(index));
         trials.add(format!("dropped_early: {name}"), move || dropped_early(index));
     }
+    trials.add("handles_of_one_stream_in_many_threads", handles_of_one_stream);
     trials.add("prepared_totals_and_segments", totals_and_segments);
     for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
         trials.add(format!("prepared_reduction: {reduction}"), move || {
@@ -194,6 +197,86 @@ fn captured_without_handle(index: usize) -> Outcome {
     Ok(())
 }
 
+/// A graph of a plain call and of one by a handle, between whose launches the stream runs other calls: shorter ones, and
+/// longer ones, for which what the scanner keeps for the stream grows.
+fn eager_between_replays(index: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let case = Case::<Interval>::shared();
+    let (len, longest) = (20_000, 1 << 20);
+    let scan = choose::<Interval>(&scanner, index);
+    let handle = scan.on(&stream).prepare(len)?;
+    let input = stream.clone_htod(case.input(longest))?;
+    let (mut plain, mut by_handle) = (stream.clone_htod(case.input(len))?, stream.clone_htod(case.input(len))?);
+    let mut eager = stream.clone_htod(case.input(longest))?;
+    let part = input.slice(..len);
+    scan.on(&stream).run_into(&part, &mut plain)?; // loads the kernels
+    stream.begin_capture(CAPTURE)?;
+    let captured = scan.on(&stream).run_into(&part, &mut plain).and_then(|()| handle.run_into(&part, &mut by_handle));
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+    captured?;
+    for (run, len_between) in [1_000, 1 << 17, 3, longest, 20_000, 700_001].into_iter().cycle().take(18).enumerate() {
+        let what = |what: &str| format!("{what}, run {run}");
+        stream.memcpy_dtod(&part, &mut plain)?;
+        stream.memcpy_dtod(&part, &mut by_handle)?;
+        graph.launch()?;
+        scan.on(&stream).run_into(&input.slice(..len_between), &mut eager.slice_mut(..len_between))?;
+        compare(&stream.clone_dtoh(&plain)?, &case, index % 4, || what("a plain call"))?;
+        compare(&stream.clone_dtoh(&by_handle)?, &case, index % 4, || what("a handle"))?;
+        let eager = stream.clone_dtoh(&eager.slice(..len_between))?;
+        compare(&eager, &case, index % 4, || what("an eager call"))?;
+    }
+    Ok(())
+}
+
+/// Scans on a stream that joins a capture by an event, beside one on the stream that began it.
+fn captured_on_a_fork(index: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let fork = scanner.context().ok_or("no context")?.new_stream()?;
+    let case = Case::<Interval>::shared();
+    let len = 300_000;
+    let scan = choose::<Interval>(&scanner, index);
+    let handle = scan.on(&fork).prepare(len)?;
+    let input = stream.clone_htod(case.input(len))?;
+    let [mut beside, mut on_fork, mut by_handle] = {
+        let output = || stream.clone_htod(case.input(len));
+        [output()?, output()?, output()?]
+    };
+    scan.on(&stream).run_into(&input, &mut beside)?; // loads the kernels
+    stream.synchronize()?;
+    scan.on(&fork).run_into(&input, &mut on_fork)?;
+    fork.synchronize()?;
+    stream.begin_capture(CAPTURE)?;
+    let captured = (|| {
+        fork.wait(&stream.record_event(None)?)?;
+        scan.on(&stream).run_into(&input, &mut beside)?;
+        scan.on(&fork).run_into(&input, &mut on_fork)?;
+        handle.run_into(&input, &mut by_handle)?;
+        stream.wait(&fork.record_event(None)?)?;
+        Ok::<(), Box<dyn std::error::Error>>(())
+    })();
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+    captured?;
+    for run in 0..20 {
+        for output in [&mut beside, &mut on_fork, &mut by_handle] {
+            stream.memcpy_dtod(&input, output)?;
+        }
+        graph.launch()?;
+        for (output, what) in [(&beside, "beside"), (&on_fork, "on the fork"), (&by_handle, "by a handle")] {
+            compare(&stream.clone_dtoh(output)?, &case, index % 4, || format!("{what}, run {run}"))?;
+        }
+        // Between replays both streams work as ever.
+        scan.on(&fork).run_into(&input.slice(..7_000), &mut on_fork.slice_mut(..7_000))?;
+        handle.run_into(&input.slice(..70_000), &mut by_handle.slice_mut(..70_000))?;
+        fork.synchronize()?;
+        let (short, longer) = (on_fork.slice(..7_000), by_handle.slice(..70_000));
+        compare(&stream.clone_dtoh(&short)?, &case, index % 4, || format!("after run {run}"))?;
+        compare(&stream.clone_dtoh(&longer)?, &case, index % 4, || format!("by a handle, after run {run}"))?;
+    }
+    Ok(())
+}
+
 /// Several threads at once, each with its number.
 fn on_threads(threads: usize, run: impl Fn(usize) -> Outcome + Sync) -> Outcome {
     let run = |thread| run(thread).map_err(|error| format!("thread {thread}: {error}"));
@@ -241,6 +324,48 @@ fn one_stream(index: usize) -> Outcome {
                 _ => handle.run_into(&input.slice(..len), &mut output)?,
             }
             compare(&stream.clone_dtoh(&output)?, &case, index % 4, || "one stream".to_owned())?;
+        }
+        Ok(())
+    })
+}
+
+/// Handles of several kinds on one stream, each used by several threads at once.
+fn handles_of_one_stream() -> Outcome {
+    const ROWS: usize = 500;
+    const COLUMNS: usize = 300;
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let input: Vec<u32> = (0..(ROWS * COLUMNS) as u64).map(|i| mixed(i) as u32).collect();
+    let down = Axis::of(&[ROWS, COLUMNS], 0)?;
+    let sums = ops::sum::<u32>;
+    let scanned = cpu.scan(sums()).run(&input)?;
+    let total = cpu.reduce(sums()).run(&input)?;
+    let of_columns = cpu.scan(sums()).axis(down.clone()).run(&input)?;
+    let along = scanner.scan(sums()).axis(down);
+    let with_total = scanner.scan(sums()).on(&stream).prepare_with_total(input.len())?;
+    let reduce = scanner.reduce(sums()).on(&stream).prepare(input.len())?;
+    let axis = along.on(&stream).prepare()?;
+    let device_input = stream.clone_htod(&input)?;
+    on_threads(6, |thread| {
+        for run in 0..25 {
+            let what = |what: &str| format!("{what}, run {run}");
+            let mut output = stream.alloc_zeros::<u32>(input.len())?;
+            let mut result = stream.alloc_zeros::<u32>(1)?;
+            match (thread + run) % 3 {
+                0 => {
+                    with_total.run_into_with_total(&device_input, &mut output, &mut result)?;
+                    ensure(stream.clone_dtoh(&output)? == scanned, || what("a scan"))?;
+                    ensure(stream.clone_dtoh(&result)? == [total], || what("its total"))?;
+                }
+                1 => {
+                    reduce.run_into(&device_input, &mut result)?;
+                    ensure(stream.clone_dtoh(&result)? == [total], || what("a reduction"))?;
+                }
+                _ => {
+                    axis.run_into(&device_input, &mut output)?;
+                    ensure(stream.clone_dtoh(&output)? == of_columns, || what("along an axis"))?;
+                }
+            }
         }
         Ok(())
     })

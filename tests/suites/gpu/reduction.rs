@@ -1,10 +1,11 @@
 //! Reductions, and the total of a scan, against a plain loop.
 
-use scan_runtime::{BlockScan, Error, Network, Reduction, ScanKind};
+use scan_runtime::{BlockScan, Error, Network, Reduction, ScanKind, Scanner, Staging, ops};
 use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, first_difference, inputs},
     reference::{self, WAYS},
+    spans::{Record, Spans},
     strategies,
 };
 
@@ -23,7 +24,13 @@ pub(crate) fn add(trials: &mut Trials) {
     let block = BlockScan::coarsened(Network::WarpShuffle);
     let strategies = strategies::all().filter(|&strategy| strategy.block == block && trials.can_have(strategy));
     let strategies: Vec<_> = strategies.collect();
-    trials.add("reductions_by_segments", || scan_tests::reduced::check(&scan_runtime::Scanner::cuda(0)?));
+    trials.add("reductions_by_segments", || scan_tests::reduced::check(&Scanner::cuda(0)?));
+    trials.add("reductions_by_segments_in_chunks", || {
+        let staging = Staging::default().with_chunk_bytes(20_000);
+        scan_tests::reduced::check(&Scanner::builder().device(0).staging(staging).build()?)
+    });
+    trials.add("reductions_by_segments_bring_back_their_results_alone", bring_back_results_alone);
+    trials.add("sums_of_negative_zeros", negative_zeros);
     trials.add("total", move || {
         for strategy in strategies {
             let scanner = scanner()?;
@@ -41,6 +48,50 @@ pub(crate) fn add(trials: &mut Trials) {
     });
     trials.add("total_of_device_slices", totals::<PolynomialHash>);
     trials.add("total_of_device_slices_of_256_bytes", totals::<MatrixProduct<8>>);
+}
+
+/// What comes back of a reduction by segments of host memory: a result of each, and by flags and keys how many they are.
+fn bring_back_results_alone() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let (row, rows) = (1_000_usize, 700_usize);
+    let input = inputs::<PolynomialHash>(row * rows);
+    let flags: Vec<bool> = (0..input.len()).map(|index| index % row == 0).collect();
+    let offsets: Vec<u32> = (0..=rows).map(|index| (index * row) as u32).collect();
+    let reduce = || scanner.reduce(PolynomialHash);
+    let expected = Scanner::cpu().reduce(PolynomialHash).rows(row).run(&input)?;
+    let spans = Spans::default();
+    let found = tracing::subscriber::with_default(spans.subscriber(tracing::Level::TRACE), || {
+        let by_rows = reduce().rows(row).run(&input)?;
+        let by_offsets = reduce().by_offsets(&offsets).run(&input)?;
+        Ok::<_, Error>([by_rows, by_offsets, reduce().by_flags(&flags).run(&input)?])
+    })?;
+    ensure(found.iter().all(|found| *found == expected), || "wrong results".to_owned())?;
+    let is_back = |record: &Record| record.name == "transfer" && record.fields.get("to").is_some_and(|to| to == "host");
+    let bytes = |record: Record| record.fields["bytes"].clone();
+    let back: Vec<String> = spans.take().into_iter().filter(is_back).map(bytes).collect();
+    let results = size_of_val(&expected[..]);
+    let expected = [results, results, results + size_of::<u64>()].map(|bytes| bytes.to_string());
+    ensure(back == expected, || format!("{back:?} bytes came back, not {expected:?}"))
+}
+
+/// Sums of -0.0 are -0.0, by every strategy; an exclusive scan begins with 0.0.
+fn negative_zeros() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    for strategy in strategies::all() {
+        for len in [1, 33, 1_019, 40_003] {
+            let input = vec![-0.0_f32; len];
+            for exclusive in [false, true] {
+                let scan = scanner.scan(ops::sum::<f32>()).strategy(strategy);
+                let scan = if exclusive { scan.exclusive() } else { scan };
+                let found = scan.run(&input)?;
+                let zero = |index: usize| if exclusive && index == 0 { 0.0 } else { -0.0_f32 };
+                let right = found.iter().enumerate().all(|(index, sum)| sum.to_bits() == zero(index).to_bits());
+                ensure(right, || format!("{strategy}, {len} elements, exclusive: {exclusive}"))?;
+            }
+        }
+    }
+    let sum = scanner.reduce(ops::sum::<f32>()).run(&vec![-0.0; 100_000])?;
+    ensure(sum.to_bits() == (-0.0_f32).to_bits(), || "a reduction".to_owned())
 }
 
 /// Totals of device slices, beside their scans, in every way.

@@ -77,6 +77,7 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
+    trials.add("one_scanner_for_eight_threads", || scan_tests::shared::in_eight_threads(&Scanner::cuda(0)?));
     trials.add("floats_are_the_same_each_time", same_each_time);
     trials.add("large_look_ahead_many_times", || {
         many_times::<ops::Sum<i128>>()?;

@@ -408,7 +408,10 @@ fn a_tolerance_is_a_tolerance() {
 fn overflow_is_left_out_and_counted() {
     let report = laws::check(&ops::product(), [1.0e30_f32, 1.0e-30, 1.0e20]).unwrap();
     assert!(report.overflowed > 0 && report.associativity > 0, "{report}");
-    assert!(report.to_string().contains("overflow"), "{report}");
+    assert!(
+        report.to_string().contains(" cases left out, where floats overflow, such as combine(1e30, 1e30) = inf"),
+        "{report}"
+    );
     /// Infinite from one side, NaN from the other.
     #[scan_op(identity = 0.0)]
     fn overflowing(a: f32, b: f32) -> f32 {
@@ -416,6 +419,56 @@ fn overflow_is_left_out_and_counted() {
     }
     let failure = laws::check(&overflowing, [1.0e30]).expect_err("nothing that can be tested");
     assert!(matches!(failure, Failure::NothingTested { .. }), "{failure}");
+}
+
+/// Of a machine, whose step a loop takes and whose part is applied.
+#[test]
+fn overflow_of_a_carry_is_left_out_and_counted() {
+    /// The laws of `combine` hold here, and one of `apply` is left out.
+    #[derive(Clone, Copy)]
+    struct Grown;
+    #[scan_op]
+    impl ScanOp for Grown {
+        type Input = f32;
+        type State = f32;
+        type Output = f32;
+        type Carry = f32;
+        const IDENTITY: f32 = 0.0;
+        const START: f32 = 0.0;
+        fn lift(a: f32) -> f32 {
+            a
+        }
+        fn combine(a: f32, b: f32) -> f32 {
+            a + b
+        }
+        fn apply(a: f32, h: f32) -> f32 {
+            (a + h) * 1.0e38 * 10.0 * 1.0e-38 * 0.1
+        }
+        fn step(h: f32, a: f32) -> f32 {
+            a + h
+        }
+    }
+    let report = laws::check(&Grown, [1.0, 2.0]).unwrap();
+    assert!(report.overflowed > 0, "{report}");
+    assert_eq!(report.overflow.as_deref(), Some("apply(lift(x), c) = inf"), "{report}");
+}
+
+/// An identity of 0.0 is right up to the sign of zero, which the report tells.
+#[test]
+fn identities_that_change_a_sign_are_counted() {
+    let report = laws::check(&ops::sum(), [1.0_f32, -0.0, 2.0]).unwrap();
+    assert!(report.signs > 0 && report.signs < report.identity, "{report}");
+    assert!(report.to_string().contains("; the identity changed nothing but the sign of a zero in "), "{report}");
+    for report in
+        [laws::check(&ops::sum(), [1.0_f32, 0.0]).unwrap(), laws::check(&ops::product(), [-0.0, 1.0]).unwrap()]
+    {
+        assert_eq!(report.signs, 0, "{report}");
+    }
+    #[scan_op(identity = -0.0)]
+    fn sum_to_the_last_bit(a: f64, b: f64) -> f64 {
+        a + b
+    }
+    assert_eq!(laws::check(&sum_to_the_last_bit, [1.0, -0.0, 0.0]).unwrap().signs, 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Scans along an axis on the CPU, against a plain loop, and what is refused.
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, ScanKind, Scanner, arrays, ops};
+use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, ScanKind, Scanner, arrays, ops, scan_op};
 use scan_tests::{
     axes::{Case, fault_of_reductions, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
@@ -93,6 +93,20 @@ fn debug_names_operator_scan_and_shape() {
 fn repeated_input() {
     let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
     assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
+}
+
+/// The left operand.
+#[scan_op]
+fn left_of(a: u32, _b: u32) -> u32 {
+    a
+}
+
+/// Each column begins with a value of its own, so that an operator without an identity is scanned exclusively as well.
+#[test]
+fn initial_values_of_columns_need_no_identity() {
+    let down = Scanner::cpu().scan(left_of).exclusive().axis(Axis::of(&[5, 3], 0).unwrap());
+    assert!(matches!(down.run(&[1; 15]), Err(Error::Plan(PlanError::NoIdentity { .. }))));
+    assert_eq!(down.init_each(&[7, 8, 9]).run(&[1; 15]).unwrap(), [7, 8, 9].repeat(5));
 }
 
 /// A machine, whose carry is no state, beside a scan of each column.

@@ -5,6 +5,7 @@ use scan_tests::{
     configure,
     operators::{Interval, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference::{self, WAYS},
+    shared,
     time_limit::TimeLimit,
 };
 
@@ -50,6 +51,12 @@ fn the_number_of_threads_changes_nothing() {
         let covers_all = |(span, last): (&scan_tests::operators::Span, u64)| (span.first, span.last) == (1, last);
         assert!(result.iter().zip(1..).all(covers_all), "{threads} threads");
     }
+}
+
+#[test]
+fn one_scanner_serves_eight_threads() {
+    let _limit = TimeLimit::seconds(600);
+    shared::in_eight_threads(&Scanner::cpu()).unwrap();
 }
 
 #[test]

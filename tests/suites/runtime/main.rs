@@ -10,6 +10,7 @@ mod disk_cache;
 mod each_segment;
 mod examples;
 mod faults;
+mod forked;
 mod kinds;
 mod machines;
 mod matrix;

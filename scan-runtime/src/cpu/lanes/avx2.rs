@@ -16,6 +16,8 @@ const REGISTER_BYTES: usize = 32;
 pub trait Lane: Copy {
     /// Whether folding in any order gives the same bits.
     const ANY_ORDER: bool;
+    /// The zero that changes no bit of what it is added to, where there are two zeros.
+    const NEUTRAL_ZERO: Option<Self> = None;
     /// The sum of each lane.
     unsafe fn add(a: __m256i, b: __m256i) -> __m256i;
     /// The product of each lane.
@@ -106,6 +108,11 @@ applies_to_numbers! {
     Smaller: T::smaller, SmallerNumber: T::smaller_number;
 }
 
+/// See [`Vectorized::neutral`](super::Vectorized::neutral).
+pub(super) fn neutral<T: Lane, V: Apply>(identity: T) -> T {
+    T::NEUTRAL_ZERO.filter(|_| V::IDENTITY_IS_ZERO).unwrap_or(identity)
+}
+
 /// Whether any grouping gives the same bits.
 pub(super) const fn any_grouping<T: Lane, V: Apply>() -> bool {
     T::ANY_ORDER || V::ANY_GROUPING
@@ -140,10 +147,11 @@ macro_rules! lanes {
     )*};
 }
 
-/// Operations that are simpler for floats without NaNs: the instructions give the second operand if both are equal, and
-/// so if both are zeros.
+/// What floats have besides: two zeros, and operations that are simpler without NaNs. The instructions give the second
+/// operand if both are equal, and so if both are zeros.
 macro_rules! of_numbers {
     ($cast:ident, $larger:ident, $smaller:ident, $compare:ident, $mask:ident, $back:ident) => {
+        const NEUTRAL_ZERO: Option<Self> = Some(-0.0);
         #[inline(always)]
         unsafe fn larger_number(a: __m256i, b: __m256i) -> __m256i {
             // SAFETY: the machine has AVX2.
@@ -241,8 +249,8 @@ chosen! {
     chosen_f64: _mm256_castsi256_pd, _mm256_cmp_pd, _mm256_or_pd, _mm256_blendv_pd, _mm256_castpd_si256;
 }
 
-/// Scans places with the exclusive prefix `before.with_before`; `before.alone` is the identity. If any grouping gives
-/// the same bits, the fold of the places alone is not needed and not computed: it would take a fourth of the time.
+/// Scans places with the exclusive prefix `before.with_before`; `before.alone` is the neutral value. If any grouping
+/// gives the same bits, the fold of the places alone is not needed and not computed: it would take a fourth of the time.
 ///
 /// # Safety
 ///
@@ -308,7 +316,7 @@ unsafe fn scan_block<T: Lane, V: Apply, const EXCLUSIVE: bool>(
     }
 }
 
-/// Folds places with the exclusive prefix `before.with_before`; `before.alone` is the identity.
+/// Folds places with the exclusive prefix `before.with_before`; `before.alone` is the neutral value.
 ///
 /// # Safety
 ///

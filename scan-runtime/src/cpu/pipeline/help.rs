@@ -1,15 +1,88 @@
 //! Help from other threads with work that is on the stack of the calling thread.
 //!
-//! This differs from rayon's scopes in one point: it does not wait for a helper that has not started when the work is
-//! done. Waking a thread can take longer than the work.
+//! This differs from rayon's scopes and parallel iterators: the calling thread works, wherever it comes from, and does
+//! not wait for a helper that has not started when the work is done. Waking a thread can take longer than the work, and
+//! all threads of the pool may be busy with what somebody else has given them. They may even not exist: a forked process
+//! has the thread that forked, alone.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    process,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use super::gate::{Closing, Gate};
 use crate::caught::{Panic, discard};
+
+/// How many threads can work on something: those of rayon's pool, or this one alone in a process that was forked off the
+/// pool's.
+pub(crate) fn threads() -> usize {
+    static PROCESS_OF_POOL: OnceLock<u32> = OnceLock::new();
+    let this = process::id();
+    if *PROCESS_OF_POOL.get_or_init(|| this) == this { rayon::current_num_threads() } else { 1 }
+}
+
+/// Does `count` parts of work, in ascending order, on this thread and, as far as they come, on those of rayon's pool.
+/// Begins no further part once one has failed.
+///
+/// # Errors
+///
+/// Of the parts that fail, the first one's.
+pub(crate) fn try_each<E: Send>(count: usize, part: impl Fn(usize) -> Result<(), E> + Sync) -> Result<(), E> {
+    struct Parts<P, E> {
+        count: usize,
+        part: P,
+        next: AtomicUsize,
+        failed: Mutex<Option<(usize, E)>>,
+    }
+
+    impl<E: Send, P: Fn(usize) -> Result<(), E> + Sync> Work for Parts<P, E> {
+        fn work(&self) {
+            loop {
+                let index = self.next.fetch_add(1, Ordering::Relaxed);
+                if index >= self.count {
+                    return;
+                }
+                if let Err(error) = (self.part)(index) {
+                    // All parts before this one have begun, so that the first error does not depend on the threads.
+                    self.next.fetch_max(self.count, Ordering::Relaxed);
+                    let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    if failed.as_ref().is_none_or(|(first, _)| index < *first) {
+                        *failed = Some((index, error));
+                    }
+                }
+            }
+        }
+    }
+
+    let parts = Parts { count, part, next: AtomicUsize::new(0), failed: Mutex::new(None) };
+    if count > 1 {
+        work_together(&parts, threads().min(count) - 1);
+    } else {
+        parts.work();
+    }
+    parts.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// The results of `count` parts of work, done as by [`try_each`].
+///
+/// # Errors
+///
+/// As [`try_each`].
+pub(crate) fn try_map<T: Send, E: Send>(
+    count: usize,
+    part: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let results: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    try_each(count, |index| {
+        *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(part(index)?);
+        Ok(())
+    })?;
+    Ok(results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+}
 
 /// Work that any number of threads can share. A thread returns when it finds nothing more to do; when all threads that
 /// have started have returned, the work is done.

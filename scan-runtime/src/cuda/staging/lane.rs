@@ -120,8 +120,13 @@ impl Lane {
             self.device = Some((DeviceMemory::new(self.stream(), bytes)?, bytes));
         }
         let pointer = |part: Part, bytes: usize| if bytes == 0 { 0 } else { self.pointer(part) };
+        // Of an array without memory kernels are given the first index.
+        let input_word = |(part, array): (&Part, &HostArray)| match array.item {
+            0 => array.at.addr() as u64,
+            _ => pointer(*part, host.input_len),
+        };
         Ok(Places {
-            input: input.iter().map(|part| pointer(*part, host.input_len)).collect(),
+            input: input.iter().zip(host.input).map(input_word).collect(),
             output: output.iter().map(|part| pointer(*part, host.output_len)).collect(),
             heads: pointer(self.layout.heads, host.heads.len()),
             initial_values: pointer(self.layout.initial_values, host.initial_values.len()),

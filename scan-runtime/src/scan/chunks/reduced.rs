@@ -1,0 +1,177 @@
+//! Reductions by segments of host memory on a device. Segments are scanned there, and only the last result of each comes
+//! back.
+
+use std::{mem::MaybeUninit, ops::Range, ptr, sync::Arc};
+
+use cudarc::driver::CudaStream;
+
+use super::{Chunk, Content, Each, HostPlaces, Reported};
+use crate::{
+    Error, Heads, Reduce, ScanOp, cpu,
+    cuda::{CudaDevice, HostMemory, InOut, Places, Runs, SideBuffers, in_chunks},
+    device_work::{Brings, DeviceWork, InitialOnDevice},
+    few::Few,
+    heads::HeadKind,
+    scan::{Also, HostTotals},
+};
+
+/// The chunks of segments, of at most `most` elements each: whole segments, or parts of one that is longer. Segments
+/// without elements are with others, or in no chunk.
+fn chunks_of_segments(segments: &[Range<usize>], most: usize) -> Vec<Chunk> {
+    let most = most.max(1);
+    let (mut chunks, mut index) = (Vec::new(), 0);
+    while let Some(segment) = segments.get(index) {
+        let start = segment.start;
+        let fitting = segments[index..].partition_point(|segment| segment.end - start <= most);
+        if fitting > 0 {
+            let whole = index..index + fitting;
+            let elements = start..segments[whole.end - 1].end;
+            if !elements.is_empty() {
+                chunks.push(Chunk { output: whole.clone(), ..Chunk::of(elements, Content::Whole(whole.clone())) });
+            }
+            index = whole.end;
+            continue;
+        }
+        for first in segment.clone().step_by(most) {
+            let end = segment.end.min(first.saturating_add(most));
+            let content = Content::Part { of: index..index + 1, first: first == start, last: end == segment.end };
+            chunks.push(Chunk { output: 0..0, ..Chunk::of(first..end, content) });
+        }
+        index += 1;
+    }
+    chunks
+}
+
+impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
+    /// Reduces the segments of an input into a result for each. Results of segments without elements are unspecified.
+    pub(in crate::scan) fn reduce_segments_on_device(
+        &self,
+        device: &CudaDevice,
+        input: &[Op::Input],
+        segments: &[Range<usize>],
+        results: &mut [Op::Output],
+    ) -> Result<(), Error> {
+        // The input is read; what is not a part of a segment writes results of its own.
+        let host = HostPlaces::of(input.as_ptr(), results.as_mut_ptr(), input.len());
+        let host = HostPlaces { in_place: false, ..host };
+        let inputs = HostPlaces { output: Few::default(), ..host };
+        let mut chunks = chunks_of_segments(segments, device.chunk(host.element_bytes()));
+        let parts: Vec<Chunk> = chunks.extract_if(.., |chunk| chunk.is_part()).collect();
+        let (parts, whole) = match self.has_kernels_of_chunks(device, &inputs, &parts, Also::Total)? {
+            true => (parts, chunks),
+            false => (Vec::new(), chunks_of_segments(segments, usize::MAX)),
+        };
+        let reported = Reported::new(self.progress.as_ref(), 0, input.len());
+        let reduce = |chunk: &Chunk| {
+            self.reduce_chunk(device, input, &host, chunk)?;
+            reported.add(chunk.len);
+            Ok(())
+        };
+        match &whole[..] {
+            [chunk] => reduce(chunk)?,
+            chunks => in_chunks(chunks.len(), &|index, _| reduce(&chunks[index]))?,
+        }
+        let mut done: usize = whole.iter().map(|chunk| chunk.len).sum();
+        for parts in parts.chunk_by(|_, next| !matches!(next.content, Content::Part { first: true, .. })) {
+            let mut total = MaybeUninit::<Op::Carry>::uninit();
+            let totals = HostTotals::total(true, &mut total);
+            // SAFETY: the input is a slice, and nothing is written but the total, which the last part writes.
+            let total = unsafe {
+                self.run_in_chunks(device, &inputs, parts, totals, done)?;
+                total.assume_init()
+            };
+            if let Some(Chunk { content: Content::Part { of, .. }, .. }) = parts.first() {
+                results[of.start] = cpu::project(&self.op, total)?;
+                done += segments[of.start].len();
+            }
+        }
+        // Elements before the first offset, and after the last one, are in no segment.
+        if done < input.len() {
+            self.report_all(input.len());
+        }
+        Ok(())
+    }
+
+    /// Reduces whole segments.
+    fn reduce_chunk(
+        &self,
+        device: &CudaDevice,
+        input: &[Op::Input],
+        host: &HostPlaces,
+        chunk: &Chunk,
+    ) -> Result<(), Error> {
+        let Chunk { input: elements, output: segments, content, len, .. } = chunk;
+        let (heads, head_count) = self.heads.of_part(elements, segments)?;
+        let each = Each::new::<Op::Carry>(&self.heads, HostTotals::NONE);
+        let initial = if self.heads.initial_values.is_some() { InitialOnDevice::Each } else { InitialOnDevice::None };
+        let (layouts, heads_by) = (self.layouts, self.heads.kind);
+        let brings = Brings { heads: heads_by, also: Also::Nothing, initial, len: false, layouts };
+        // By flags, bits and keys kernels count the segments.
+        let mut count = 0_u64;
+        let (total, total_bytes) = match heads_by {
+            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => (ptr::from_mut(&mut count), size_of::<u64>()),
+            _ => (ptr::null_mut(), 0),
+        };
+        let places = host.of_chunk(chunk);
+        let memory = HostMemory {
+            output_len: segments.len(),
+            heads: &heads,
+            initial_values: each.values(content),
+            total: total.cast(),
+            total_bytes,
+            ..places.memory()
+        };
+        // The host knows what comes of no elements, of each segment by itself. Kernels take any result for it.
+        let any_result = || {
+            let any = cpu::reduce(&self.op, self.initial_value, &input[elements.start..elements.start + 1])?;
+            any.map_or_else(|| self.result_of_nothing(), |any| cpu::project(&self.op, any))
+        };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let work = DeviceWork::with_nothing(self, device, stream, brings, Runs::Once(*len), any_result)?;
+            let (initial, total) = (at.initial_values, at.total);
+            let side = SideBuffers { heads: at.heads, head_count, initial, total, ..SideBuffers::default() };
+            let buffers = InOut { input: &at.input, output: &at.output, len: *len as u64, columns: None };
+            // SAFETY: the buffers hold the chunk, and a result for each of its segments; heads and initial values are
+            // those of the chunk.
+            unsafe { work.enqueue(stream, side, buffers, segments.len() as u64) }
+        };
+        // SAFETY: the input is a slice, and there is room for a result of each segment; the kernels write all of them,
+        // and the count.
+        unsafe { device.through(&memory, &enqueue) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole segments, as many as fit, and parts of those that are longer, which together are all elements.
+    #[test]
+    fn segments_are_cut_where_they_end_or_within_one_that_is_longer() {
+        let whole = |elements: Range<usize>, of: Range<usize>| (elements, Content::Whole(of));
+        let part =
+            |elements: Range<usize>, of: usize, first, last| (elements, Content::Part { of: of..of + 1, first, last });
+        let check = |ends: &[usize], most: usize, expected: &[(Range<usize>, Content)]| {
+            let segments: Vec<_> = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
+            let found = chunks_of_segments(&segments, most);
+            let of = |chunk: &Chunk| (chunk.input.clone(), chunk.content.clone());
+            assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected, "{ends:?}, {most}");
+            for chunk in &found {
+                assert!(chunk.len == chunk.input.len() && (1..=most).contains(&chunk.len), "{chunk:?}");
+                let results = if let Content::Whole(of) = &chunk.content { of.clone() } else { 0..0 };
+                assert_eq!(chunk.output, results);
+            }
+        };
+        check(&[0, 3, 5, 9], 5, &[whole(0..5, 0..2), whole(5..9, 2..3)]);
+        check(&[0, 3, 5, 9], 100, &[whole(0..9, 0..3)]);
+        // Offsets that begin later, and empty segments: with others, and alone.
+        check(&[2, 2, 4, 4, 4, 8, 8], 3, &[whole(2..4, 0..4), part(4..7, 4, true, false), part(7..8, 4, false, true)]);
+        check(&[5, 5, 5], 3, &[]);
+        check(
+            &[0, 7, 8],
+            3,
+            &[part(0..3, 0, true, false), part(3..6, 0, false, false), part(6..7, 0, false, true), whole(7..8, 1..2)],
+        );
+        check(&[0], 3, &[]);
+    }
+}
