@@ -20,7 +20,7 @@ use scan_tests::{
     planted::each_is_found,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
-    several::Splitter,
+    several::{Pairs, Splitter, Spreader},
     strategies,
 };
 
@@ -108,6 +108,19 @@ fn every_kind_of_array() {
     by_all::<AffineU32>((&[], &[NoMemory]), (Arrays::One, Arrays::One), 7);
     by_all::<Splitter>((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 9);
     by_all::<Coder>((&[Places(U32), Slice], &[Places(U32), Slice]), BY_FIELD, 8);
+}
+
+/// Results of several places in stages that hold the results in the place of the elements. Where the input is not
+/// aligned, the first element of a stage is not the first of the tile.
+#[test]
+fn several_places_in_place_with_head_padding() {
+    let spec = spec((&[], &[NoMemory, Computed]), BY_FIELD, 0);
+    let program = Program::with_limits(Spreader, &spec, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let input = vec![Pairs { a: [1, 4], b: [5, 0] }; 3 * program.plan.tile as usize + 7];
+    for offset in 0..2 {
+        let verified = program.verify_kinds(&Emulator::new(1), &input, &[offset; 3], None);
+        verified.unwrap_or_else(|error| panic!("{offset}: {error}\n{}", program.plan));
+    }
 }
 
 /// What the planner chooses where it is asked for nothing.
