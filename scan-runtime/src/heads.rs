@@ -898,6 +898,24 @@ mod tests {
         }
     }
 
+    /// Offsets of a part count from its first element, which no segment may have.
+    #[test]
+    fn offsets_of_a_part_count_from_its_first_element() {
+        let of_part = |elements: Range<usize>, segments: Range<usize>| {
+            let offsets = [2_u32, 5, 8, 8, 11];
+            let (bytes, count) = Heads::offsets(&offsets).of_part(&elements, &segments).unwrap();
+            let words = bytes.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect::<Vec<_>>();
+            assert_eq!(words.len() as u64, count);
+            words
+        };
+        assert_eq!(of_part(0..5, 0..1), [2, 5]);
+        assert_eq!(of_part(0..8, 0..3), [2, 5, 8, 8]);
+        assert_eq!(of_part(5..11, 1..4), [0, 3, 3, 6]);
+        let long = Heads::offsets(&[3_u64, 1 << 33, (1 << 33) + 4]);
+        let (bytes, _) = long.of_part(&(1 << 33..(1 << 33) + 4), &(1..2)).unwrap();
+        assert_eq!(&*bytes, [0_u64, 4].map(u64::to_ne_bytes).as_flattened());
+    }
+
     #[test]
     fn heads_far_away_are_found() {
         const LEN: usize = 5 * NEAR * GROUP + 7;

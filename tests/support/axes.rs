@@ -95,7 +95,8 @@ pub fn strided(shape: &[usize], axis: usize, input: &[usize], output: &[usize]) 
     axis.expect("an array")
 }
 
-/// Arrays that are not contiguous: padded rows, transposed, every second column, of many columns, of many dimensions.
+/// Arrays that are not contiguous: padded rows, transposed, every second column, of many dimensions; with more columns
+/// than a warp or a register has lanes; whose results lie apart, or elements, where the others do not.
 pub fn not_contiguous() -> Vec<Axis> {
     vec![
         strided(&[70, 6], 0, &[8, 1], &[8, 1]),
@@ -108,6 +109,16 @@ pub fn not_contiguous() -> Vec<Axis> {
         strided(&[9, 35], 0, &[40, 1], &[1, 9]),
         strided(&[3, 33, 4, 2], 1, &[1, 24, 6, 3], &[264, 8, 2, 1]),
         strided(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
+        strided(&[35, 70], 0, &[1, 35], &[71, 1]),
+        strided(&[35, 70], 0, &[70, 1], &[1, 36]),
+        strided(&[35, 70], 0, &[141, 2], &[213, 3]),
+        strided(&[2, 9, 37], 1, &[333, 37, 1], &[666, 74, 2]),
+        strided(&[2, 9, 37], 1, &[500, 50, 1], &[1, 74, 2]),
+        strided(&[40], 0, &[1], &[3]),
+        strided(&[40], 0, &[3], &[1]),
+        strided(&[5, 40], 1, &[40, 1], &[41, 1]),
+        strided(&[5, 40], 1, &[80, 2], &[40, 1]),
+        strided(&[5, 40], 1, &[40, 1], &[80, 2]),
     ]
 }
 

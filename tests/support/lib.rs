@@ -255,6 +255,7 @@ pub mod climb;
 pub mod columns;
 pub mod composed;
 pub mod cubin;
+pub mod distant;
 pub mod drawn;
 pub mod each_segment;
 pub mod emulated;

@@ -95,13 +95,16 @@ impl Heads {
     }
 
     /// Offsets from 0 to the length, so that each segment has an index: some are empty, as in [`new`](Heads::new), some
-    /// at both ends.
+    /// at both ends. Where only the first element begins a segment, this is the only one.
     pub fn covering(long: bool, begins: &[bool]) -> Self {
         let mut begins = begins.to_vec();
         begins.iter_mut().take(1).for_each(|first| *first = true);
         let mut heads = Heads::new(7, &begins);
         let HeadSource::Offsets(offsets) = &mut heads.source else { return heads };
-        *offsets = [&[0, 0], &offsets[..], &[begins.len() as u32]].concat();
+        *offsets = match begins.iter().filter(|begins| **begins).count() {
+            1 => vec![0, begins.len() as u32],
+            _ => [&[0, 0], &offsets[..], &[begins.len() as u32]].concat(),
+        };
         if long {
             heads.source = HeadSource::LongOffsets(offsets.iter().map(|offset| u64::from(*offset)).collect());
         }

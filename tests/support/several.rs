@@ -66,11 +66,59 @@ impl ColumnsOperator for Splitter {
     fn new() -> Self {
         Splitter
     }
+    /// One of the places, in the middle, is beyond any output. The lower halves of the places that follow from it are not.
     fn inputs(len: usize, seed: u64) -> Vec<Parcel> {
-        Router::inputs(len, seed)
+        let mut inputs = Router::inputs(len, seed);
+        inputs.iter_mut().skip(len / 2).take(1).for_each(|parcel| parcel.place = FAR);
+        inputs
     }
     fn initial_value() -> u32 {
         9
+    }
+}
+
+/// Three times this is 2^32 and a little more.
+const FAR: u32 = 0x5555_5556;
+
+/// Two pairs of numbers.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pairs {
+    /// Of which the first is added.
+    pub a: [u32; 2],
+    /// Of which the second is added.
+    pub b: [u32; 2],
+}
+
+/// Two results, and where each goes.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// The places.
+    pub places: [u32; 2],
+    /// The results.
+    pub items: [u32; 2],
+}
+
+/// Sums, of which each gives two results at places that it computes. Inputs and outputs are of the same sizes, so that
+/// stages hold the results in the place of the elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Spreader;
+
+#[scan_op]
+impl ScanOp for Spreader {
+    type Input = Pairs;
+    type State = u32;
+    type Output = Placed;
+    const IDENTITY: u32 = 0;
+    fn lift(x: Pairs) -> u32 {
+        x.a[0] + x.b[1]
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a + b
+    }
+    fn project(sum: u32) -> Placed {
+        Placed { places: [2 * sum - 2, 2 * sum - 1], items: [7 * sum, sum] }
     }
 }
 

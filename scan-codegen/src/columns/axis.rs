@@ -412,6 +412,19 @@ mod tests {
         assert!(!apart.layout().is_rows());
     }
 
+    /// Neither the step nor the stride of one side stands for that of the other.
+    #[test]
+    fn rows_lie_so_in_the_input_and_in_the_output() {
+        let column = || Axis::of(&[6], 0).unwrap();
+        assert!(!column().input_strides(&[2]).unwrap().layout().is_rows());
+        assert!(!column().output_strides(&[2]).unwrap().layout().is_rows());
+        let rows = || Axis::of(&[9, 4], 1).unwrap();
+        for strides in [[5, 1], [8, 2], [1, 9]] {
+            assert!(!rows().input_strides(&strides).unwrap().layout().is_rows(), "input {strides:?}");
+            assert!(!rows().output_strides(&strides).unwrap().layout().is_rows(), "output {strides:?}");
+        }
+    }
+
     #[test]
     fn grain_is_what_all_strides_have_in_common() {
         let grain = |shape: &[usize], axis| Axis::of(shape, axis).unwrap().layout().grain();
@@ -420,6 +433,29 @@ mod tests {
         let apart = |stride| Axis::of(&[10, 64], 0).unwrap().strides(&[stride, 1]).unwrap().layout().grain();
         assert_eq!([apart(64), apart(68), apart(65)], [16, 4, 1]);
         assert_eq!(Axis::of(&[4, 10, 64], 1).unwrap().input_strides(&[642, 64, 1]).unwrap().layout().grain(), 2);
+    }
+
+    /// Each stride and each step of either side alone makes the grain smaller.
+    #[test]
+    fn grain_is_of_the_input_and_of_the_output() {
+        let even = [1024, 64, 1];
+        let axis = || Axis::of(&[4, 10, 32], 1).unwrap().strides(&even).unwrap();
+        assert_eq!(axis().layout().grain(), 16);
+        for (strides, grain) in [([1026, 64, 1], 2), ([1024, 65, 1], 1), ([1024, 68, 1], 4), ([1024, 64, 2], 1)] {
+            assert_eq!(axis().input_strides(&strides).unwrap().layout().grain(), grain, "input {strides:?}");
+            assert_eq!(axis().output_strides(&strides).unwrap().layout().grain(), grain, "output {strides:?}");
+        }
+        let of_one_row = Axis::of(&[4, 1, 32], 1).unwrap();
+        assert_eq!(of_one_row.strides(&[32, 7, 1]).unwrap().layout().grain(), 16, "no step is made");
+    }
+
+    #[test]
+    fn a_dimension_of_one_index_may_have_any_stride_in_place() {
+        let axis = Axis::of(&[1, 5], 1).unwrap();
+        assert!(axis.clone().input_strides(&[9, 1]).unwrap().lies_the_same());
+        assert!(axis.clone().output_strides(&[7, 1]).unwrap().lies_the_same());
+        assert!(!axis.clone().input_strides(&[5, 2]).unwrap().lies_the_same());
+        assert!(!axis.output_strides(&[9, 3]).unwrap().lies_the_same());
     }
 
     #[test]

@@ -391,3 +391,26 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scanner, ops};
+
+    /// The first part begins with the scan's initial value, and the others with what the part before has left.
+    #[test]
+    fn parts_begin_with_the_initial_value_or_with_the_total_before() {
+        let sums = || Scanner::cpu().scan(ops::sum::<u32>());
+        let part = |first| Content::Part { of: 0..1, first, last: false };
+        let plain = ScanSpec::inclusive().with_total();
+        assert_eq!(sums().spec_of_chunk(&part(true), Also::Nothing, false), plain);
+        let with_value = sums().init(5).spec_of_chunk(&part(true), Also::Nothing, false);
+        assert_eq!(with_value, plain.clone().with_initial_value());
+        for scan in [sums(), sums().init(5)] {
+            let later = scan.spec_of_chunk(&part(false), Also::Nothing, false);
+            assert_eq!(later, plain.clone().with_initial_value_on_device());
+        }
+        let of_rows = sums().rows(100).init_each(&[1, 2]).spec_of_chunk(&part(true), Also::Nothing, false);
+        assert_eq!(of_rows, plain.with_initial_value_on_device(), "the row's own value is copied to the device");
+    }
+}

@@ -18,10 +18,10 @@ use scan_tests::{
 };
 
 /// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks.
-type Shape = (u32, u32, u32, u32, u32);
+pub(crate) type Shape = (u32, u32, u32, u32, u32);
 
 /// Blocks of one warp and of several, tiles of one column and of many.
-const SHAPES: [Shape; 7] = [
+pub(crate) const SHAPES: [Shape; 7] = [
     (32, 2, 1, 4, 3),
     (64, 3, 2, 8, 7),
     (64, 2, 1, 32, 100),
@@ -39,7 +39,7 @@ fn shaped((_, _, width, across, _): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPla
     move |plan| plan.shaped(width, across)
 }
 
-fn program<Op: TestOperator>(
+pub(crate) fn program<Op: TestOperator>(
     shape: Shape,
     (kind, with_initial_value): (ScanKind, bool),
     reversed: bool,
@@ -415,7 +415,7 @@ fn planted_faults_are_found() {
         ("combine_rows(op, warps_above, folding.above)", "combine_rows(op, folding.above, warps_above)"),
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),
-        ("statuses + ring_count;", "statuses + ring.across;"),
+        ("statuses + aggregate_count;", "statuses + ring.across;"),
         ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);

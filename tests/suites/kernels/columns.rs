@@ -159,6 +159,21 @@ fn as_planned() {
     }
 }
 
+/// Each array in turn is the only one that bulk copies cannot begin in: one that is not looked at alone decides nothing.
+#[test]
+fn any_one_of_the_arrays_is_not_aligned() {
+    let (_, program) = case::<Summarize>(&overrides_of(SHAPES[0]), BY_FIELD, 1, None);
+    let input = Summarize::inputs(5 * program.plan.tile as usize + 7, 1);
+    for array in 0..5 {
+        for aligned in [0, 1] {
+            let mut offsets = [aligned; 5];
+            offsets[array] += 1;
+            let verified = program.verify_columns(&Emulator::new(1), &input, &offsets);
+            verified.unwrap_or_else(|error| panic!("{offsets:?}: {error}\n{}", program.plan));
+        }
+    }
+}
+
 #[test]
 fn planted_faults_are_found() {
     let in_registers = [
@@ -184,6 +199,9 @@ fn planted_faults_are_found() {
             "all &= ((size_t)input.code - head_padding * 4) % COPY_ALIGNMENT == 0;",
         ),
         ("all &= ((size_t)output.hash - head_padding * 4) % COPY_ALIGNMENT == 0;", ""),
+        // The last array decides for all.
+        ("all &= ((size_t)input.code - ", "all = ((size_t)input.code - "),
+        ("all &= ((size_t)output.factor - ", "all = ((size_t)output.factor - "),
         ("bytes += bulk_of(tile, 6).bytes;", "bytes += bulk_of(tile, 4).bytes;"),
         // Regions exchanged.
         (

@@ -1,292 +1,30 @@
-//! Scans and reductions of more than 2^32 elements: a few tiles of them are executed, on both sides of element 2^32, and only what
-//! these read and write is there. What stands before them is told as the tiles before them would have told it. An index that has
-//! lost its upper half leads to where nothing is.
+//! Scans, reductions and last results beyond 2^32: what [`scan_tests::distant`] executes, and cuts of 64 bits to 32 that it must find.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Argument, DeviceLimits, KernelSource, Launch, Overrides, Reduction, Segments};
-use scan_runtime::{__private::bytes_of, BlockScan, Carry, Network, ScanKind, ScanOp, ScanSpec, Strategy, TileNumbers};
+use scan_codegen::{Argument, DeviceLimits, Overrides, Reduction, Segments};
+use scan_runtime::{BlockScan, Carry, Network, ScanSpec, Strategy, TileNumbers};
 use scan_tests::{
-    emulated::{Emulator, Memory, Program, ReductionProgram, Stretch},
-    operators::{Interval, Span, TestOperator, adjacent, mixed},
+    distant::{
+        Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented, Stretches, TILES,
+        all_bytes,
+    },
+    emulated::{Emulator, Memory, Program, ReductionProgram},
+    operators::{Interval, Span, TestOperator, adjacent},
     planted::{Change, HasSource, each_is_found},
     reference,
-    segments::{HeadSource, Heads, Restart, fit, places},
+    segments::{Heads, Restart, fit},
     strategies::LOOK_AHEAD,
 };
 
-use super::{
-    look_ahead::{limits, overrides_of},
-    statuses::{STATUS_BYTES, Status, status_bytes},
-};
-
-/// Where indices of 32 bits end.
-const EDGE: u64 = 1 << 32;
-
-/// Tiles that are executed: the first one is before the edge.
-const TILES: u64 = 5;
+use super::look_ahead::{limits, overrides_of};
 
 /// Bytes of an element.
 const SIZE: u64 = size_of::<Span>() as u64;
 
-/// Which kernels of a program are executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kernels {
-    /// The only one.
-    Single,
-    /// The first of a hierarchical scan.
-    Sections,
-    /// The last of a hierarchical scan.
-    Carries,
-}
-
-/// Where segments begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Segmented {
-    /// As [`Heads`] number it.
-    Numbered(usize),
-    /// As rows of this length.
-    Rows(u64),
-}
-
-/// A program whose text has been changed so that its blocks take themselves for those of the tiles at the edge.
-#[derive(Clone)]
-struct Distant<Op: ScanOp> {
-    program: Program<Op>,
-    kernels: Kernels,
-    /// Where segments begin, if there are any.
-    segmented: Option<Segmented>,
-}
-
-impl<Op: TestOperator<Item = Span> + Send + Sync> HasSource for Distant<Op>
-where
-    Self: Send + Sync,
-{
-    fn source(&mut self) -> &mut KernelSource {
-        &mut self.program.source
-    }
-}
-
-/// The elements at the edge, those of one tile before them, and what their scan gives. The tile before stands for all that is before.
-struct Elements {
-    /// The first that is executed, and the end of all.
-    first: u64,
-    len: u64,
-    /// From the tile before on.
-    values: Vec<Span>,
-    heads: Option<Heads>,
-    scanned: Vec<Span>,
-}
-
-/// The memory of launches, and what is to be in some of its stretches in the end.
-#[derive(Default)]
-struct Stretches {
-    all: Vec<Stretch>,
-    expected: Vec<(usize, Vec<u8>)>,
-}
-
-impl Stretches {
-    fn read(&mut self, argument: Argument, before: u64, bytes: Vec<u8>) {
-        self.all.push(Stretch { argument, before, bytes, initialised: true });
-    }
-
-    fn write(&mut self, argument: Argument, before: u64, expected: Vec<u8>) {
-        let bytes = vec![0; expected.len()];
-        self.expected.push((self.all.len(), expected));
-        self.all.push(Stretch { argument, before, bytes, initialised: false });
-    }
-
-    fn read_and_write(&mut self, argument: Argument, before: u64, bytes: Vec<u8>, expected: Vec<u8>) {
-        self.expected.push((self.all.len(), expected));
-        self.read(argument, before, bytes);
-    }
-
-    fn are_as_expected(&self, found: &[Vec<u8>]) -> Result<(), String> {
-        match self.expected.iter().find(|(index, expected)| found[*index] != *expected) {
-            Some((index, _)) => Err(format!("wrong: {:?}", self.all[*index].argument)),
-            None => Ok(()),
-        }
-    }
-}
-
-fn all_bytes<T: scan_runtime::ScanElement>(values: &[T]) -> Vec<u8> {
-    values.iter().flat_map(bytes_of).collect()
-}
-
-impl<Op: TestOperator<Item = Span>> Distant<Op> {
-    fn new(mut program: Program<Op>, kernels: Kernels, segmented: Option<Segmented>) -> Self {
-        let first_tile = first_tile(program.plan.tile);
-        let text = &mut program.source.text;
-        let mut replace = |from: &str, to: &str| {
-            assert!(text.contains(from), "no `{from}` in\n{text}");
-            *text = text.replace(from, to);
-        };
-        let block = format!("({first_tile}u + blockIdx.x)");
-        match program.plan.strategy.carry {
-            Carry::OneBlock => replace("size_t start = 0;", &format!("size_t start = (size_t){first_tile} * TILE;")),
-            Carry::LookAhead => {
-                replace("blockIdx.x", &block);
-                // What stands before the first tile comes as the status of the tile before it.
-                replace("unsigned folded = 0;", &format!("unsigned folded = {first_tile}u - 1;"));
-                if segmented.is_none() {
-                    replace("  unsigned tile_index = 0;\n", &format!("  unsigned tile_index = {first_tile}u;\n"));
-                }
-            }
-            Carry::Hierarchical => replace("blockIdx.x", &block),
-            // Turns begin at the first tile, too.
-            _ => replace("gridDim.x", &format!("({first_tile}u + {TILES}u)")),
-        }
-        Distant { program, kernels, segmented }
-    }
-
-    fn elements(&self) -> Elements {
-        let tile = u64::from(self.program.plan.tile);
-        let first = first_tile(self.program.plan.tile) * tile;
-        let (from, len) = (first - tile, first + (TILES - 1) * tile + 5);
-        let heads = self.segmented.map(|segmented| {
-            // One block that begins here has nothing to go on from.
-            let is_first = |i: u64| i == from || (i == first && self.program.plan.strategy.carry == Carry::OneBlock);
-            let begins = |i: u64| match segmented {
-                Segmented::Numbered(_) => mixed(i).is_multiple_of(37),
-                Segmented::Rows(row) => i.is_multiple_of(row),
-            };
-            let begins: Vec<bool> = (from..len).map(|i| is_first(i) || begins(i)).collect();
-            assert!(begins[tile as usize + 1..].iter().any(|&begins| begins));
-            match segmented {
-                Segmented::Numbered(number) => Heads::new(number, &begins),
-                Segmented::Rows(row) => Heads { begins, ..Heads::rows(row as usize, 0) },
-            }
-        });
-        let values = match &heads {
-            Some(heads) => places(&heads.begins),
-            None => (from..len).map(Op::input).collect(),
-        };
-        let (op, kind) = (&self.program.op, ScanKind::Inclusive);
-        let scanned = match &heads {
-            Some(heads) => reference::scan_segments(op, kind, None, &values, &heads.begins),
-            None => reference::scan(op, kind, None, &values),
-        };
-        Elements { first, len, values, heads, scanned }
-    }
-
-    /// Executes the tiles, and compares what they write with what they should.
-    fn verify(&self, emulator: &Emulator) -> Result<(), String> {
-        let plan = &self.program.plan;
-        let (tile, elements) = (plan.tile as usize, self.elements());
-        let Elements { first, len, ref values, ref scanned, .. } = elements;
-        let before = scanned[tile - 1];
-        let mut stretches = Stretches::default();
-        stretches.read(Argument::Input, (first - tile as u64) * SIZE, all_bytes(values));
-        let mut head_count = 0;
-        if let Some(heads) = &elements.heads {
-            let (before, bytes) = bytes_of_heads(heads, first - tile as u64);
-            head_count = match self.segmented {
-                Some(Segmented::Rows(row)) => row,
-                _ if matches!(heads.source, HeadSource::LongOffsets(_)) => bytes.len() as u64 / 8,
-                _ => 0,
-            };
-            if !bytes.is_empty() {
-                stretches.read(Argument::Heads, before, bytes);
-            }
-        }
-        let mut launches = plan.schedule(TILES * tile as u64 - 5).unwrap().launches;
-        match self.kernels {
-            Kernels::Single => self.add_statuses(&mut stretches, before),
-            Kernels::Sections => launches.retain(|launch| launch.kernel == "scan_sections"),
-            Kernels::Carries => launches.retain(|launch| launch.kernel == "carry_sections"),
-        }
-        assert_eq!(launches.len(), 1, "{launches:#?}");
-        let launch = &mut launches[0];
-        for argument in &mut launch.arguments {
-            if let Argument::Length(length) = argument {
-                *length = len;
-            }
-        }
-        match self.kernels {
-            Kernels::Single => stretches.write(Argument::Output, first * SIZE, all_bytes(&scanned[tile..])),
-            kernels => self.add_sections(&mut stretches, kernels == Kernels::Sections, &elements, launch),
-        }
-        let initial_value = self.program.initial_value.map_or(Vec::new(), |_| bytes_of(&before));
-        let memory = Memory { initial_value: &initial_value, head_count, ..Memory::default() };
-        let module = self.program.module().map_err(|error| error.to_string())?;
-        let room = first / tile as u64 + TILES;
-        let name = |role: &str| self.program.source.kernel_name(role);
-        let found = emulator.run_on_stretches(&module, name, &launches, &memory, &stretches.all, room);
-        stretches.are_as_expected(&found.map_err(|error| error.to_string())?)
-    }
-
-    /// The turns, and the statuses of the tiles that are executed and of some before them, of which the last tells what stands before.
-    fn add_statuses(&self, stretches: &mut Stretches, before: Span) {
-        const LOOKED_AT: u64 = 300;
-        let carry = self.program.plan.strategy.carry;
-        let first_tile = first_tile(self.program.plan.tile);
-        let turns = if carry == Carry::LookAhead { 0 } else { first_tile };
-        stretches.read(Argument::Workspace(0), 0, turns.to_le_bytes().to_vec());
-        let status = match carry {
-            Carry::LookAhead if self.segmented.is_none() => Status::Aggregate,
-            _ => Status::Prefix,
-        };
-        let mut bytes = vec![0; (LOOKED_AT - 1) as usize * STATUS_BYTES];
-        bytes.extend(status_bytes(carry, 0, status, before));
-        bytes.resize((LOOKED_AT + TILES) as usize * STATUS_BYTES, 0);
-        stretches.read(Argument::Workspace(256), (first_tile - LOOKED_AT) * STATUS_BYTES as u64, bytes);
-    }
-
-    /// What is between the kernels of a hierarchical scan.
-    fn add_sections(&self, stretches: &mut Stretches, first_kernel: bool, elements: &Elements, launch: &Launch) {
-        let (tile, op) = (self.program.plan.tile as usize, &self.program.op);
-        let (mut partials, mut totals, mut first_heads) = (Vec::<Span>::new(), Vec::<Span>::new(), Vec::<u32>::new());
-        for start in (tile..elements.values.len()).step_by(tile) {
-            let end = (start + tile).min(elements.values.len());
-            let begins =
-                elements.heads.as_ref().map_or(vec![false; end - start], |heads| heads.begins[start..end].to_vec());
-            partials.extend(reference::scan_segments(
-                op,
-                ScanKind::Inclusive,
-                None,
-                &elements.values[start..end],
-                &begins,
-            ));
-            totals.extend(partials.last().copied());
-            first_heads.push(begins.iter().position(|&begins| begins).map_or(u32::MAX, |head| head as u32));
-        }
-        let (first, first_tile) = (elements.first * SIZE, elements.first / tile as u64);
-        let places: Vec<Argument> =
-            launch.arguments.iter().filter(|argument| matches!(argument, Argument::Workspace(_))).copied().collect();
-        let (partials, scanned) = (all_bytes(&partials), all_bytes(&elements.scanned[tile..]));
-        if first_kernel {
-            stretches.write(Argument::Output, first, partials);
-            stretches.write(places[0], first_tile * SIZE, all_bytes(&totals));
-        } else {
-            stretches.read_and_write(Argument::Output, first, partials, scanned);
-            let last_of_tiles = (0..=TILES as usize).map(|k| ((k + 1) * tile).min(elements.scanned.len()) - 1);
-            let totals: Vec<Span> = last_of_tiles.map(|last| elements.scanned[last]).collect();
-            stretches.read(places[0], (first_tile - 1) * SIZE, all_bytes(&totals));
-        }
-        if let Some(&place) = places.get(1) {
-            match first_kernel {
-                true => stretches.write(place, first_tile * 4, all_bytes(&first_heads)),
-                false => stretches.read(place, first_tile * 4, all_bytes(&first_heads)),
-            }
-        }
-    }
-}
-
 /// The tile before the edge.
 fn first_tile(tile: u32) -> u64 {
     EDGE / u64::from(tile) - 1
-}
-
-/// Where in memory the bytes begin that tell heads from this element on, and these bytes. All offsets are there.
-fn bytes_of_heads(heads: &Heads, from: u64) -> (u64, Vec<u8>) {
-    match &heads.source {
-        HeadSource::LongOffsets(offsets) => {
-            let earlier = [0, 5, EDGE / 3];
-            (0, all_bytes(&earlier.into_iter().chain(offsets.iter().map(|offset| from + offset)).collect::<Vec<_>>()))
-        }
-        HeadSource::Bits(_) => (from / 8, heads.bytes()),
-        _ => (from * heads.item_bytes() as u64, heads.bytes()),
-    }
 }
 
 const KOGGE_STONE: BlockScan = BlockScan::of(Network::KoggeStone);
@@ -558,4 +296,63 @@ fn reductions() {
     let start = "const size_t start = (size_t)(";
     program.source.text = program.source.text.replace(start, "const size_t start = (");
     assert!(verify_reduction(&program).is_err());
+}
+
+/// Cuts of the number of a tile of rows, and of a row.
+const OF_LONG_COLUMNS: [Change<'static>; 4] = [
+    ("(size_t)tile.row * thread.down", "tile.row * thread.down"),
+    ("const size_t row = first + thread.y * RUN;", "const size_t row = (unsigned)(first + thread.y * RUN);"),
+    (
+        "place_of(row, layout.length) * layout.output_step",
+        "(unsigned)place_of(row, layout.length) * layout.output_step",
+    ),
+    ("(unsigned)((layout.length + tile_height - 1)", "(unsigned)(((unsigned)layout.length + tile_height - 1)"),
+];
+
+/// Cuts of the number of a column, and of where its elements, its results and its values are.
+const OF_MANY_COLUMNS: [Change<'static>; 7] = [
+    ("((size_t)tile.column * thread.across", "(tile.column * thread.across"),
+    ("size_t column;   // the first", "unsigned column;   // the first"),
+    ("size_t index = column;", "unsigned index = column;"),
+    ("const Layout& layout, size_t column)", "const Layout& layout, unsigned column)"),
+    ("size_t input, output, value;", "size_t input, output; unsigned value;"),
+    ("size_t input, output, value;", "size_t input; unsigned output; size_t value;"),
+    ("size_t input, output, value;", "unsigned input; size_t output, value;"),
+];
+
+#[test]
+fn along_an_axis() {
+    for (far, changes) in
+        [(Far::Rows, &OF_LONG_COLUMNS[..]), (Far::Columns, &OF_MANY_COLUMNS), (Far::Planes, &OF_MANY_COLUMNS[..2])]
+    {
+        let program = DistantColumns::new(far);
+        program.verify(&Emulator::new(1)).unwrap_or_else(|error| panic!("{far:?}: {error}"));
+        let is_found = |program: &DistantColumns| program.verify(&Emulator::new(2).limit(4_000_000)).is_err();
+        each_is_found(&program, changes, is_found).unwrap();
+    }
+}
+
+#[test]
+fn last_results() {
+    let of_segments: [Change<'_>; 2] =
+        [("const size_t k = (size_t)(", "const size_t k = ("), ("if (k < segments)", "if (k < (unsigned)segments)")];
+    let of_rows =
+        [of_segments[0], of_segments[1], ("scanned[(k + 1) * row - 1]", "scanned[(unsigned)((k + 1) * row - 1)]")];
+    let of_offsets = [
+        of_segments[0],
+        of_segments[1],
+        ("const size_t first = offsets[k], end", "const unsigned first = offsets[k], end"),
+    ];
+    let of_flags: [Change<'_>; 2] = [
+        ("size_t place = block_prefixes", "unsigned place = block_prefixes"),
+        ("if (place < room)", "if (place < (unsigned)room)"),
+    ];
+    for (told, changes) in LAST_RESULTS.into_iter().zip([&of_rows[..], &of_offsets, &of_flags]) {
+        let program = DistantLastResults::new(told);
+        program
+            .verify(&Emulator::new(1))
+            .unwrap_or_else(|error| panic!("{told:?}: {error}\n{}", program.program.source));
+        let is_found = |program: &DistantLastResults| program.verify(&Emulator::new(2)).is_err();
+        each_is_found(&program, changes, is_found).unwrap();
+    }
 }

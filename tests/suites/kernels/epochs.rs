@@ -3,16 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Overrides, Segments};
+use scan_codegen::{Axis, Overrides, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
-    emulated::{Emulator, EmulatorError, Module, Program},
+    axes::elements,
+    emulated::{ColumnsProgram, Emulator, EmulatorError, Module, Program},
     extent::{compiled, one_in},
-    operators::{Interval, MatrixProduct, TestOperator, mixed},
+    operators::{Interval, MatrixProduct, TestOperator, adjacent, mixed},
     planted::FEW,
     segments::Heads,
     strategies::{IN_REGISTERS, LOOK_AHEAD},
 };
+
+use super::axis::{SHAPES, program as columns_program};
 
 /// So many epochs fit the tag of a status.
 const CYCLE: u32 = 1 << 30;
@@ -236,6 +239,103 @@ fn only_the_last_launches_of_a_cycle_clear() {
         let mut planted = program.clone();
         planted.source.text = planted.source.text.replace(">= EPOCHS - 2", "< EPOCHS - 2");
         assert!(clears(&planted), "not found: {}", planted.plan);
+    }
+}
+
+/// What a launch over fresh memory writes to global memory in this epoch, and what stands in the statuses then.
+type Launch<'l> = &'l dyn Fn(u32) -> (u64, Vec<u8>);
+
+/// Of a launch in the middle of a cycle of epochs, and of the last two: these write what the other one writes, and clear
+/// each status in which nothing is published. What is cleared besides is waited for in vain, and what is left besides is
+/// believed when its epoch recurs.
+fn clears_what_it_does_not_publish(cycle: u32, launch: Launch<'_>) -> Result<(), String> {
+    let (written, statuses) = launch(cycle / 2);
+    let unused = statuses.chunks(16).filter(|packet| packet.iter().all(|byte| *byte == 0)).count() as u64 * 16;
+    for epoch in [cycle - 2, cycle - 1, u32::MAX - 1, u32::MAX] {
+        let cleared = launch(epoch).0 - written;
+        if cleared != unused {
+            let room = statuses.len();
+            return Err(format!("epoch {epoch}: of {room} bytes {unused} are not used, and {cleared} are cleared"));
+        }
+    }
+    Ok(())
+}
+
+/// Fresh memory as long as this, in which the next launch is of this epoch.
+fn fresh(kept: &mut Vec<u8>, epoch: u32) {
+    kept.fill(0);
+    kept[4..8].copy_from_slice(&epoch.to_le_bytes());
+}
+
+/// The statuses, which follow a header.
+fn statuses_of(kept: &[u8]) -> Vec<u8> {
+    kept[256..].to_vec()
+}
+
+fn of_tiles(program: &Program<Interval>, tiles: u64) -> Result<(), String> {
+    let length = tiles * u64::from(program.plan.tile);
+    let mut program = program.clone();
+    let segmented = !program.plan.spec.segments.is_none();
+    program.heads = segmented.then(|| Heads::new(0, &vec![false; length as usize]));
+    let input: Vec<_> = (0..length).map(Interval::input).collect();
+    let run = |program: &Program<Interval>| {
+        let run = program.verify(&Emulator::new(1).resident_blocks(usize::MAX), &input).unwrap();
+        run.counters.launches.iter().map(|launch| launch.global_written).sum()
+    };
+    let _: u64 = run(&program);
+    let kept = program.kept_bytes().clone();
+    clears_what_it_does_not_publish(CYCLE, &|epoch| {
+        let mut program = program.clone();
+        *program.kept_bytes() = kept.clone();
+        fresh(program.kept_bytes(), epoch);
+        (run(&program), statuses_of(program.kept_bytes()))
+    })
+}
+
+#[test]
+fn the_last_launches_of_a_cycle_clear_what_they_do_not_publish() {
+    for program in programs::<Interval>() {
+        for tiles in [2, 3, 5, 14] {
+            of_tiles(&program, tiles).unwrap_or_else(|error| panic!("{tiles} tiles: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Epochs of scans along an axis, whose statuses tell laps of a ring.
+const CYCLE_OF_COLUMNS: u32 = 1 << 22;
+
+fn of_columns(program: &ColumnsProgram<Interval>, axis: &Axis) -> Result<(), String> {
+    let input = elements(axis, 1 << 32, Interval::input);
+    let run = |program: &ColumnsProgram<Interval>| {
+        let emulator = Emulator::new(1).resident_blocks(usize::MAX).check(adjacent);
+        let counters = program.counters(&emulator, axis, &input).unwrap();
+        counters.launches.iter().map(|launch| launch.global_written).sum()
+    };
+    let mut program = program.clone();
+    let _: u64 = run(&program);
+    let kept = program.kept_bytes().clone();
+    clears_what_it_does_not_publish(CYCLE_OF_COLUMNS, &|epoch| {
+        let mut program = program.clone();
+        *program.kept_bytes() = kept.clone();
+        fresh(program.kept_bytes(), epoch);
+        (run(&program), statuses_of(program.kept_bytes()))
+    })
+}
+
+/// Rows of tiles that are fewer than a window, more than a window, and more than have statuses at once.
+#[test]
+fn the_last_launches_of_a_cycle_clear_what_they_do_not_publish_of_columns() {
+    for index in [0, 1, 5] {
+        let program = columns_program::<Interval>(SHAPES[index], (ScanKind::Inclusive, false), false);
+        let (threads, run, width, across, _) = SHAPES[index];
+        let rows = (threads / across * run) as usize;
+        for tiles in [1, 2, 3, 9, 40] {
+            for columns in [width * across, 3 * width * across] {
+                let axis = Axis::of(&[rows * tiles, columns as usize], 0).unwrap();
+                let cleared = of_columns(&program, &axis);
+                cleared.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, render};
+use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, plan_columns, render, render_columns};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
@@ -64,9 +64,11 @@ fn in_device_memory_for_each_segment() {
 fn is_read_after_the_wait_for_the_launch_before() {
     let (operator, spec) = (Lifting.source(), ScanSpec::inclusive().with_initial_value_on_device());
     let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
-    for len in [100, 10_000, 1_000_000, 1_000_000_000] {
-        let text = render(&operator, plans.for_len(len)).unwrap().text;
+    let of_lengths = [100, 10_000, 1_000_000, 1_000_000_000].map(|len| render(&operator, plans.for_len(len)).unwrap());
+    let columns = plan_columns(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
+    for source in of_lengths.into_iter().chain([render_columns(&operator, &columns).unwrap()]) {
+        let text = source.text;
         let (wait, read) = (text.find("  wait_for_previous_launch();"), text.find("initial_pointer[0]"));
-        assert!(wait.is_some() && wait < read, "{len} elements:\n{text}");
+        assert!(wait.is_some() && wait < read, "{text}");
     }
 }

@@ -21,7 +21,7 @@ use scan_tests::{
     planted::each_is_found,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
-    several::Splitter,
+    several::{Pairs, Splitter, Spreader},
     strategies,
 };
 
@@ -130,6 +130,19 @@ fn results_beyond_the_last_place_are_not_written() {
         let several = |i: u64| ops::Several { count: mixed(i) as u32 % 5, items: [i as u32, 7, 8] };
         let input: Vec<_> = (0..2 * u64::from(program.plan.tile) + 5).map(several).collect();
         program.verify_kinds(&Emulator::new(2), &input, &[1, 2, 3], None).unwrap();
+    }
+}
+
+/// Results of several places in stages that hold the results in the place of the elements. Where the input is not
+/// aligned, the first element of a stage is not the first of the tile.
+#[test]
+fn several_places_in_place_with_head_padding() {
+    let spec = spec((&[], &[NoMemory, Computed]), BY_FIELD, 0);
+    let program = Program::with_limits(Spreader, &spec, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let input = vec![Pairs { a: [1, 4], b: [5, 0] }; 3 * program.plan.tile as usize + 7];
+    for offset in 0..2 {
+        let verified = program.verify_kinds(&Emulator::new(1), &input, &[offset; 3], None);
+        verified.unwrap_or_else(|error| panic!("{offset}: {error}\n{}", program.plan));
     }
 }
 

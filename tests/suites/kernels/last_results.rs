@@ -6,7 +6,7 @@ use scan_runtime::{ScanOp, ops};
 use scan_tests::{
     emulated::{Emulator, LastResultsProgram},
     operators::{Bytes3Sum, TestOperator, inputs},
-    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
+    segments::{HEAD_SOURCES, HeadSource, Heads, PATTERNS, begins},
 };
 
 /// A block of few threads, so that there are several.
@@ -50,7 +50,7 @@ fn of_every_telling() {
 #[test]
 fn of_no_elements() {
     let op = ops::sum::<u32>();
-    let three = Heads { begins: Vec::new(), source: scan_tests::segments::HeadSource::Offsets(vec![0; 4]) };
+    let three = Heads { begins: Vec::new(), source: HeadSource::Offsets(vec![0; 4]) };
     for heads in [three, Heads::new(0, &[]), Heads::new(2, &[]), Heads::rows(3, 0)] {
         let program = LastResultsProgram::new(&op, &heads, THREADS).unwrap();
         program.verify(&Emulator::new(1), &[], &heads, 7_u32).unwrap_or_else(|error| panic!("{heads:?}: {error}"));
@@ -66,6 +66,22 @@ fn more_segments_than_there_is_room_for() {
     let (found, count) = program.run(&Emulator::new(1), &scanned, &heads, 0, 1_500).unwrap();
     assert_eq!(found, scanned[..1_500].iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<_>>());
     assert_eq!(count, 5_000_u64.to_ne_bytes());
+}
+
+/// A segment that ends beyond the input has no last result, and nothing beyond the input is read.
+#[test]
+fn of_offsets_beyond_the_end() {
+    let begins = vec![true; 100];
+    for source in [
+        HeadSource::Offsets(vec![0, 5, 101, 100, u32::MAX]),
+        HeadSource::LongOffsets(vec![0, 5, 101, 100, (1 << 32) + 7]),
+    ] {
+        let heads = Heads { begins: begins.clone(), source };
+        let program = LastResultsProgram::new(&ops::sum::<u32>(), &heads, THREADS).unwrap();
+        let scanned: Vec<u32> = (0..100).collect();
+        let (found, _) = program.run(&Emulator::new(1), &scanned, &heads, 1_000, 4).unwrap();
+        assert_eq!(found, [4_u32, 1_000, 1_000, 1_000].map(u32::to_le_bytes).concat(), "{heads:?}");
+    }
 }
 
 #[test]

@@ -83,6 +83,22 @@ fn each_head_source_in_each_way() {
     (0..4).for_each(every_telling);
 }
 
+/// A warp searches the offsets for the tiles of 32 iterations at once, so a block with more tiles searches again and
+/// again. The programs are those of `exclusive` and `exclusive_with_initial_value` that have one block.
+#[test]
+fn offsets_of_more_tiles_than_a_batch_of_searches() {
+    for (way, head_source, tiles) in [(2, 8, 40), (3, 7, 66)] {
+        let shape = SHAPES[(head_source + way) % SHAPES.len()];
+        assert_eq!(shape.4, 1, "one block has all tiles");
+        let program = program::<Restart>(shape, WAYS[way], head_source);
+        let begins: Vec<bool> =
+            (0..tiles * u64::from(program.plan.tile) + 7).map(|i| mixed(i).is_multiple_of(150)).collect();
+        let program = program.with_heads(Heads::new(head_source, &begins));
+        let verified = program.verify(&Emulator::new(1).check(fit), &places(&begins));
+        verified.map(drop).unwrap_or_else(|error| panic!("{head_source}: {error}\n{}", program.plan));
+    }
+}
+
 fn other<Op: TestOperator>(first: usize) {
     let programs: Vec<_> = (0..3)
         .map(|index| {

@@ -6,34 +6,13 @@
 use scan_codegen::{Argument, Overrides};
 use scan_runtime::{__private::bytes_of, BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
+    distant::{STATUS_BYTES, Status, status_bytes},
     emulated::{Emulator, Memory, Program, Stretch},
     operators::{BROKEN, COVERS, Interval, Span, TestOperator, adjacent, inputs},
     planted::each_is_found,
     reference,
     strategies::LOOK_AHEAD,
 };
-
-/// What a status tells about its tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// Its own aggregate.
-    Aggregate,
-    /// What there is up to its end.
-    Prefix,
-}
-
-/// Bytes of the status of a tile, of spans.
-pub(crate) const STATUS_BYTES: usize = 32;
-
-/// The bytes of the status of a tile: packets of three words and a tag.
-pub(crate) fn status_bytes(carry: Carry, epoch: u32, status: Status, value: Span) -> Vec<u8> {
-    let told = match (status, carry) {
-        (Status::Aggregate, _) | (Status::Prefix, Carry::Chained(_)) => 1,
-        (Status::Prefix, _) => 2,
-    };
-    let tag = (4 * epoch + told).to_le_bytes();
-    bytes_of(&value).chunks(12).flat_map(|words| [words, &tag].concat()).collect()
-}
 
 fn program(carry: Carry, statuses_per_lane: Option<u32>) -> Program<Interval> {
     let mut overrides = Overrides::default();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_runtime::{ScanKind, Scanner, gallery::automaton::Lexer};
+use scan_runtime::{ScanKind, ScanOp, Scanner, gallery::automaton::Lexer, scan_op};
 use scan_tests::{
     emulated::{Emulator, Program},
     gallery::{Example, Visitor, compare},
@@ -83,6 +83,43 @@ fn faults_of_constant_arrays_are_found() {
         ("unsigned i = threadIdx.x; i < count;", "unsigned i = threadIdx.x + 64; i < count;"),
     ];
     each_is_found(&lexer(), &planted, |program| verify_lexer(program).is_err()).unwrap();
+}
+
+/// Weights, of which there is an odd number.
+const WEIGHTS: [u32; 67] = {
+    let mut weights = [1; 67];
+    weights[66] = 1_000_003;
+    weights
+};
+
+/// Adds what each byte weighs.
+#[derive(Clone, Copy, Debug)]
+struct Weighing;
+
+#[scan_op]
+impl ScanOp for Weighing {
+    type Input = u8;
+    type State = u32;
+    type Output = u32;
+    const IDENTITY: u32 = 0;
+    fn lift(x: u8) -> u32 {
+        WEIGHTS[x as usize]
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a.wrapping_add(b)
+    }
+    fn project(s: u32) -> u32 {
+        s
+    }
+}
+
+#[test]
+fn every_item_of_a_constant_array_of_odd_length_is_read_in_shared_memory() {
+    let overrides = overrides_of((32, 2, 5, 4, 3));
+    let program = Program::planned(Weighing, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
+    assert!(program.source.text.contains("__shared__ Array<u32, 67> WEIGHTS;"), "{}", program.source);
+    let input: Vec<u8> = (0..67).cycle().take(5 * program.plan.tile as usize + 7).collect();
+    program.verify_at_offset(&Emulator::new(1).resident_blocks(3), &input, (3, 1)).unwrap();
 }
 
 /// Lexers that look their states up in tables: the laws, on the CPU, and in tiles of which each begins in a state that

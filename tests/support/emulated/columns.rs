@@ -12,7 +12,10 @@ use scan_codegen::{
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
-use super::{Array, Arrays, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
+use super::{
+    Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run,
+    program::elements,
+};
 use crate::{columns, mutants, reference};
 
 /// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share
@@ -45,6 +48,20 @@ impl<Op: ScanOp + Clone> Clone for ColumnsProgram<Op> {
     }
 }
 
+/// What nothing has been written to.
+const UNTOUCHED: u8 = 0xa5;
+
+/// Which elements of the memory of the output are results.
+fn results(axis: &Axis) -> Vec<bool> {
+    let (_, strides) = axis.both_strides();
+    let mut is_result = vec![false; axis.output_len()];
+    for column in reference::columns(axis) {
+        let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+        (0..axis.shape()[axis.axis()]).for_each(|row| is_result[first + row * strides[axis.axis()]] = true);
+    }
+    is_result
+}
+
 impl<Op: ScanOp> ColumnsProgram<Op> {
     /// Plans a scan along an axis, has `change` change the plan, and writes its kernel.
     ///
@@ -68,14 +85,19 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         Ok(ColumnsProgram { op, initial_value, plan, source, others, kept: Mutex::default() })
     }
 
+    /// What the kernel has kept by now, as [`Program::kept_bytes`](super::Program::kept_bytes).
+    pub fn kept_bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
     /// Its texts.
     pub fn sources(&self) -> impl Iterator<Item = &KernelSource> {
         std::iter::once(&self.source).chain(self.others.iter().map(|(_, source)| source))
     }
 
     /// Scans `input`, which has [`Axis::input_len`] elements, into memory that begins so many elements beyond an
-    /// aligned address, as the input does, and compares the results bit for bit with those of a plain loop. Every
-    /// element of the output must be a result.
+    /// aligned address, as the input does, and compares the results bit for bit with those of a plain loop, and what
+    /// lies between them with what was there.
     ///
     /// # Errors
     ///
@@ -95,13 +117,22 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             input: &bytes,
             output_bytes: Some(axis.output_len() * size_of::<Op::Output>()),
             output_element: size_of::<Op::Output>(),
+            output_holds: (axis.output_len() > axis.len()).then_some(UNTOUCHED),
             input_offset: input_offset * size_of::<Op::Input>(),
             output_offset: output_offset * size_of::<Op::Output>(),
             ..Memory::default()
         };
         let mut found = self.run(emulator, axis, memory)?;
         let output = found.clone();
-        self.compare(axis, input, &mut found, &output)
+        self.compare(axis, input, &mut found, &output)?;
+        let is_result = results(axis);
+        let is_touched = |(index, is_result): (usize, bool)| {
+            !is_result && bytes_of(&output[index]).iter().any(|byte| *byte != UNTOUCHED)
+        };
+        let Some(index) = is_result.into_iter().enumerate().position(is_touched) else { return Ok(()) };
+        let (expected, found) = ("what was there".to_owned(), format!("{:?}", output[index]));
+        let kind = FaultKind::WrongOutput { index: index as u64, expected, found };
+        Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into())
     }
 
     /// As [`verify`](ColumnsProgram::verify), with the arrays of input and output that the plan's layouts tell of. Each
@@ -174,7 +205,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             total_bytes: if spec.totals { columns * size_of::<Op::Carry>() } else { 0 },
             ..Memory::default()
         };
-        let (bytes, totals) = self.run_bytes(emulator, axis, memory)?;
+        let Run { output: bytes, total: totals, .. } = self.run_memory(emulator, axis, memory)?;
         let output = match spec.output_kinds.are_slices() {
             true => self.outputs(axis, by_field, bytes.clone()),
             // Results leave no gaps where not all are written.
@@ -204,6 +235,24 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let (expected, found) = (format!("{:?}", expected_totals[index]), format!("{:?}", found[index]));
         let kind = FaultKind::WrongTotal { expected: format!("{expected} of column {index}"), found };
         Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into())
+    }
+
+    /// What a scan of `input` into other memory takes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the kernel, and those of [`Module::new`].
+    pub fn counters(&self, emulator: &Emulator, axis: &Axis, input: &[Op::Input]) -> Result<Counters, EmulatorError> {
+        let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
+        let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
+        let memory = Memory {
+            input: &bytes,
+            output_bytes: Some(axis.output_len() * size_of::<Op::Output>()),
+            output_element: size_of::<Op::Output>(),
+            initial_value: &initial_value,
+            ..Memory::default()
+        };
+        Ok(self.run_memory(emulator, axis, memory)?.counters)
     }
 
     /// Scans `input` where it stands, and compares the results with those of a plain loop, and what lies between them
@@ -257,8 +306,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let by_field = memory.arrays.is_some();
-        let (bytes, _) = self.run_bytes(emulator, axis, Memory { initial_value: &initial_value, ..memory })?;
-        Ok(self.outputs(axis, by_field, bytes))
+        let run = self.run_memory(emulator, axis, Memory { initial_value: &initial_value, ..memory })?;
+        Ok(self.outputs(axis, by_field, run.output))
     }
 
     /// The results of which these are the bytes, as the kernel has left them.
@@ -272,13 +321,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         unsafe { elements(&bytes) }
     }
 
-    /// The bytes of the output, and of the totals.
-    fn run_bytes(
-        &self,
-        emulator: &Emulator,
-        axis: &Axis,
-        memory: Memory<'_>,
-    ) -> Result<(Vec<u8>, Vec<u8>), EmulatorError> {
+    fn run_memory(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Run, EmulatorError> {
         let layout = axis.layout();
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
         let addresses = |arrays: &[Array]| arrays.iter().map(|array| array.offset as u64).collect();
@@ -299,6 +342,6 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
-        Ok((run.output, run.total))
+        Ok(run)
     }
 }

@@ -14,20 +14,30 @@ use crate::columns;
 /// What nothing has been written to.
 const UNTOUCHED: u8 = 0xa5;
 
-/// `len` different places among `count`, in no order; one of them, in the middle, is beyond the last where `beyond`
-/// says so.
+/// A place beyond the last of any array here. Its lower half alone is a place within each.
+const FAR: usize = (1 << 32) + 1;
+
+/// `len` different places among `count`, in no order; where `beyond` says so, two of them in the middle are beyond the
+/// last.
 fn places(len: usize, count: usize, beyond: bool) -> Vec<usize> {
     let coprime =
         |&step: &usize| (1..=step).rev().find(|d| step.is_multiple_of(*d) && count.is_multiple_of(*d)) == Some(1);
     let step = (7..).find(coprime).unwrap_or(1);
-    let place = |index: usize| if beyond && index == len / 2 { u32::MAX as usize } else { (index * step + 3) % count };
+    let place = |index: usize| match index {
+        _ if beyond && index == len / 2 => FAR,
+        _ if beyond && index == len / 2 + 1 => usize::MAX,
+        _ => (index * step + 3) % count,
+    };
     (0..len).map(place).collect()
 }
 
 /// They as kernels read them.
 fn bytes_of_places(places: &[usize], width: OffsetWidth) -> Vec<u8> {
     match width {
-        OffsetWidth::U32 => places.iter().flat_map(|&place| (place as u32).to_le_bytes()).collect(),
+        OffsetWidth::U32 => {
+            let narrow = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+            places.iter().flat_map(|&place| narrow(place).to_le_bytes()).collect()
+        }
         _ => places.iter().flat_map(|&place| (place as u64).to_le_bytes()).collect(),
     }
 }

@@ -4,20 +4,26 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
-    Axis, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target,
-    Templates, render_columns_from, render_from, render_last_results_from, render_reduction_from,
+    ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction,
+    RenderError, ScanSpec, Segments, Target, Templates, render_columns_from, render_from, render_last_results_from,
+    render_reduction_from,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 
 use crate::{
-    axes::elements,
+    axes::{elements, strided},
     climb::{self, climb},
+    columns::{ColumnsOperator, Recurrence, Summarize, Widen},
+    distant::{Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented},
     emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
-    operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
+    operators::{Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
-    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back},
+    segments::{
+        HEAD_SOURCES, HeadSource, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back,
+    },
+    several::{Pairs, Splitter, Spreader},
     strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
 
@@ -113,10 +119,15 @@ pub fn all() -> Vec<Probe> {
     segmented_look_ahead(&mut probes);
     reversed(&mut probes);
     rows(&mut probes);
+    arrays(&mut probes);
+    each_segment(&mut probes);
     along_an_axis(&mut probes);
+    arrays_along_an_axis(&mut probes);
+    epochs_along_an_axis(&mut probes);
     lifts(&mut probes);
     statuses(&mut probes);
     epochs(&mut probes);
+    distant(&mut probes);
     probes
 }
 
@@ -187,6 +198,342 @@ fn of_longer_inputs(probes: &mut Vec<Probe>) {
                     .map_err(|(_, error)| error)
             };
             probes.push(scan("a plan for longer inputs", program, run));
+        }
+    }
+}
+
+/// Inputs and outputs of several arrays: slices, each at a place of its own, and arrays of the other kinds.
+fn arrays(probes: &mut Vec<Probe>) {
+    use ArrayKind::{Computed, NoMemory, Places, Slice};
+    fn of<Op: ColumnsOperator<Output: Debug> + 'static>(
+        probes: &mut Vec<Probe>,
+        turn: usize,
+        (input, output): (&[ArrayKind], &[ArrayKind]),
+    ) {
+        let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
+        let in_shared_memory = strategies::all().find(|strategy| strategy.carry == Carry::LookBack);
+        let strategies = [IN_REGISTERS[3]].into_iter().chain(in_shared_memory);
+        let shapes = strategies.map(|strategy| Overrides::default().strategy(strategy).threads(64));
+        let shapes = shapes.map(|overrides| (DeviceLimits::BASELINE, overrides));
+        let look_ahead = [(64, 1, 4, 4, 3, None), (32, 2, 6, 8, 2, None)].map(look_ahead_of);
+        for (index, (limits, overrides)) in shapes.chain(look_ahead).enumerate() {
+            let index = index + turn;
+            let (kind, with_initial_value) = WAYS[index % 4];
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = if index % 3 == 2 { spec.reverse() } else { spec };
+            let spec = if index % 2 == 1 { spec.with_total() } else { spec };
+            let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField).with_kinds(kinds(input), kinds(output));
+            let initial_value = with_initial_value.then(Op::initial_value);
+            let program = planned(Program::with_limits(Op::new(), &spec, initial_value, &limits, &overrides));
+            let run = move |program: &Program<Op>| {
+                let tile = program.plan.tile as usize;
+                let lengths = [3 * tile + 7, tile, 1, 5 * tile, tile + 33];
+                for seed in 0..12 {
+                    // Each array alone begins where no other one does, or all at one place.
+                    let mut offsets = [seed % 2; 5];
+                    offsets.iter_mut().skip(seed % 6).take(1).for_each(|offset| *offset += 1);
+                    let emulator = Emulator::new(mixed(seed as u64)).resident_blocks(1 + seed % 4).limit(LIMIT);
+                    let input = Op::inputs(lengths[seed % 5], seed as u64);
+                    program.verify_kinds(&emulator, &input, &offsets, None)?;
+                }
+                Ok(())
+            };
+            probes.push(scan("arrays", program, run));
+        }
+    }
+    of::<Summarize>(probes, 0, (&[], &[]));
+    of::<Widen>(probes, 1, (&[], &[]));
+    of::<Recurrence>(probes, 2, (&[], &[]));
+    of::<Summarize>(probes, 3, (&[Slice, Places(OffsetWidth::U64), NoMemory], &[Slice, Places(OffsetWidth::U64)]));
+    of::<Recurrence>(probes, 4, (&[NoMemory, Places(OffsetWidth::U32)], &[Places(OffsetWidth::U32)]));
+    of::<Splitter>(probes, 5, (&[], &[NoMemory, Computed, Computed]));
+    several_places_in_place(probes);
+}
+
+/// Results of several places in stages that hold the results in the place of the elements.
+fn several_places_in_place(probes: &mut Vec<Probe>) {
+    let (limits, overrides) = look_ahead_of((64, 1, 4, 4, 3, None));
+    let kinds = ArrayKinds::new([ArrayKind::NoMemory, ArrayKind::Computed]);
+    let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
+    let spec = spec.with_kinds(ArrayKinds::default(), kinds);
+    let program = planned(Program::with_limits(Spreader, &spec, None, &limits, &overrides));
+    let run = |program: &Program<Spreader>| {
+        let input = vec![Pairs { a: [1, 4], b: [5, 0] }; 3 * program.plan.tile as usize + 7];
+        (0..4).try_for_each(|offset| program.verify_kinds(&Emulator::new(1), &input, &[offset; 3], None))
+    };
+    probes.push(scan("several places in place", program, run));
+}
+
+/// Initial values and totals of each segment: of rows and between offsets, one of which is the only one.
+fn each_segment(probes: &mut Vec<Probe>) {
+    let registers = |heads: &Heads| (0..count(heads) as u64).map(|index| mixed(index) as u32).collect();
+    let lifted = |heads: &Heads| lifting::inputs(heads.begins.len());
+    for turn in 0..4 {
+        of_each_segment(probes, &Coder, turn, (false, 77), lifted, registers);
+        of_each_segment(probes, &Coder, turn, (true, 77), lifted, registers);
+        let values = |heads: &Heads| mappings(count(heads));
+        of_each_segment(probes, &Appending, turn, (turn % 2 == 1, lifting::INITIAL_VALUE), lifted, values);
+    }
+    /// The place before the first element of each segment: of no other.
+    fn before(heads: &Heads) -> Vec<Span> {
+        let places = places(&heads.begins);
+        let place = |segment: &std::ops::Range<usize>| match segment.is_empty() {
+            true => 7,
+            false => places[segment.start].first - 1,
+        };
+        let places = heads.segments_of(places.len()).iter().map(place).collect::<Vec<_>>();
+        places.into_iter().map(|place| Span { first: place, last: place, kind: COVERS }).collect()
+    }
+    for turn in 0..2 {
+        of_each_segment(
+            probes,
+            &Restart,
+            turn,
+            (false, before(&Heads::rows(1, 1))[0]),
+            |heads| places(&heads.begins),
+            before,
+        );
+    }
+}
+
+fn count(heads: &Heads) -> usize {
+    heads.segments_of(heads.begins.len()).len()
+}
+
+fn of_each_segment<Op: ScanOp<Output: Debug> + Clone + 'static>(
+    probes: &mut Vec<Probe>,
+    op: &Op,
+    turn: usize,
+    (reversed, initial_value): (bool, Op::Carry),
+    inputs: fn(&Heads) -> Vec<Op::Input>,
+    values: fn(&Heads) -> Vec<Op::Carry>,
+) {
+    const KINDS: [Segments; 3] =
+        [Segments::Rows, Segments::Offsets(OffsetWidth::U32), Segments::Offsets(OffsetWidth::U64)];
+    let in_shared_memory = strategies::all().find(|strategy| strategy.carry == Carry::LookBack);
+    let strategies = [IN_REGISTERS[3]].into_iter().chain(in_shared_memory);
+    let shapes =
+        strategies.map(|strategy| (DeviceLimits::BASELINE, Overrides::default().strategy(strategy).threads(32)));
+    let look_ahead = [(32, 2, 5, 4, 3, None), (64, 2, 6, 12, 2, None)].map(look_ahead_of);
+    for (index, (limits, overrides)) in shapes.chain(look_ahead).enumerate() {
+        for kind in [&KINDS[0], &KINDS[1 + (index + turn) % 2]] {
+            // Values of each, or one for all, or none; and totals.
+            let asked = if size_of::<Op::Carry>() == size_of::<Span>() { 0 } else { (index + turn) % 4 };
+            let spec = if (index + turn / 2) % 2 == 1 { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
+            let spec = if reversed { spec.reverse() } else { spec };
+            let spec = spec.with_segments(kind.clone());
+            let spec = if asked < 2 { spec.with_initial_values() } else { spec };
+            let spec = if asked == 1 { spec } else { spec.with_totals() };
+            let initial_value = (asked == 3).then_some(initial_value);
+            let program = planned(Program::with_limits(op.clone(), &spec, initial_value, &limits, &overrides));
+            let run = move |program: &Program<Op>| {
+                let tile = program.plan.tile as usize;
+                for run in 0..10 {
+                    let length = [3 * tile + 5, 1, 2 * tile, tile - 1, 40 * tile.min(96) + 7][run % 5];
+                    let heads = match program.plan.spec.segments {
+                        Segments::Rows => {
+                            let row = [1, 7, 2, tile, tile + 1, 33, 2 * tile + 3, length][run % 8];
+                            Heads::rows(row, length.div_ceil(row) * row)
+                        }
+                        Segments::Offsets(width) => {
+                            let begins = begins(PATTERNS[(run * 5 + 11) % PATTERNS.len()], length, tile);
+                            Heads::covering(width == OffsetWidth::U64, if run % 4 == 3 { &[] } else { &begins })
+                        }
+                        _ => continue,
+                    };
+                    let heads = if heads.begins.is_empty() { Heads::covering(false, &[true]) } else { heads };
+                    let (input, values) = (inputs(&heads), values(&heads));
+                    let program = match program.plan.spec.initial_values {
+                        true => program.with_heads_and_values(heads, values),
+                        false => program.with_heads(heads),
+                    };
+                    let emulator = Emulator::new(mixed(run as u64)).resident_blocks(1 + run % 4).limit(LIMIT);
+                    program.verify_at_offset(&emulator, &input, (run % 4, run / 4 % 3))?;
+                }
+                Ok(())
+            };
+            probes.push(scan("values of each segment", program, run));
+        }
+    }
+}
+
+/// Scans along an axis of several arrays, with initial values and totals of each column, or without; contiguous, and
+/// with strides that differ between input and output.
+fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
+    fn of<Op: ColumnsOperator<Output: Debug, Carry: Debug> + 'static>(
+        probes: &mut Vec<Probe>,
+        spec: &ScanSpec,
+        (threads, run, width, across): (u32, u32, u32, u32),
+    ) {
+        let spec = spec.clone().with_arrays(Arrays::PerField, Arrays::PerField);
+        let overrides = Overrides::default().threads(threads).run(run).blocks(5);
+        let shaped = |plan: ColumnsPlan| plan.shaped(width, across);
+        let program = planned(ColumnsProgram::new(Op::new(), &spec, None, &overrides, shaped));
+        let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+        let name = format!("arrays along an axis, {spec}, {threads} threads, {across} side by side");
+        let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
+        let run = move |source: &KernelSource| {
+            let mut program = program.clone();
+            program.source = source.clone();
+            let arrays: [(&[usize], usize); 5] =
+                [(&[147, 38], 0), (&[3, 49, 32], 1), (&[2, 2, 35, 34], 2), (&[1, 70], 0), (&[40, 2], 0)];
+            let contiguous = arrays.into_iter().filter_map(|(shape, axis)| Axis::of(shape, axis).ok());
+            let strides = [
+                strided(&[70, 6], 0, &[8, 1], &[6, 1]),
+                strided(&[6, 70, 4], 1, &[4, 24, 1], &[1, 24, 6]),
+                strided(&[35, 40], 0, &[1, 35], &[40, 1]),
+            ];
+            for (seed, axis) in contiguous.chain(strides).enumerate() {
+                let input = Op::inputs(axis.input_len(), seed as u64);
+                let values: Vec<_> = (0..axis.columns()).map(|_| Op::initial_value()).collect();
+                let values = program.plan.spec.initial_values.then_some(&values[..]);
+                let offsets: &[usize] = [&[][..], &[0, 0, 0, 1], &[8, 4, 16]][seed % 3];
+                let emulator = Emulator::new(mixed(seed as u64)).resident_blocks(1 + seed % 4).limit(LIMIT);
+                program.verify_each(&emulator, &axis, &input, values, offsets)?;
+            }
+            Ok(())
+        };
+        probes.push(Probe::new(name, render, run, source));
+    }
+    let values = || ScanSpec::exclusive().with_initial_values().with_totals();
+    of::<Recurrence>(probes, &ScanSpec::inclusive(), (64, 2, 2, 16));
+    of::<Summarize>(probes, &ScanSpec::inclusive().reverse().with_totals(), (32, 3, 1, 4));
+    of::<Summarize>(probes, &values(), (64, 2, 2, 16));
+    of::<Coder>(probes, &values().reverse(), (64, 1, 1, 32));
+}
+
+/// Launches along an axis in the last epochs of a cycle, and in the first ones of the next: each reads its own statuses.
+/// Those of the cycle before are from a launch in the same epoch.
+fn epochs_along_an_axis(probes: &mut Vec<Probe>) {
+    const CYCLE: u32 = 1 << 22;
+    let overrides = Overrides::default().threads(64).run(2).blocks(5);
+    let shaped = |plan: ColumnsPlan| plan.shaped(2, 16);
+    let program = planned(ColumnsProgram::new(Interval, &ScanSpec::inclusive(), None, &overrides, shaped));
+    let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+    let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
+    let run = move |source: &KernelSource| {
+        let mut program = program.clone();
+        program.source = source.clone();
+        let scan = |program: &mut ColumnsProgram<Interval>, rows: usize, epoch: u32, seed: u64| {
+            if let Some(bytes) = program.kept_bytes().get_mut(4..8) {
+                bytes.copy_from_slice(&epoch.to_le_bytes());
+            }
+            let Ok(axis) = Axis::of(&[rows, 32], 0) else { return Ok(0) };
+            let input = elements(&axis, 1 << 32, |index| Interval::input((seed << 40) + index));
+            let emulator = Emulator::new(mixed(seed)).resident_blocks(usize::MAX).check(adjacent).limit(LIMIT);
+            program.verify(&emulator.clone().interrupt_once_in(8), &axis, &input, (0, 0))?;
+            if let Some(bytes) = program.kept_bytes().get_mut(4..8) {
+                bytes.copy_from_slice(&epoch.to_le_bytes());
+            }
+            let counters = program.counters(&emulator, &axis, &input)?;
+            Ok::<u64, EmulatorError>(counters.launches.iter().map(|launch| launch.global_written).sum())
+        };
+        for (seed, rows) in [40, 17, 8, 100].into_iter().enumerate() {
+            let seed = 8 * seed as u64;
+            program.kept_bytes().clear();
+            scan(&mut program, rows, 0, seed)?;
+            let written = scan(&mut program, rows, 7, seed + 1)?;
+            // Nothing but statuses has other bytes than zeros; what is not used is cleared, and nothing besides.
+            program.kept_bytes().fill(0);
+            scan(&mut program, rows, 7, seed + 2)?;
+            let statuses = program.kept_bytes().get(256..).unwrap_or_default();
+            let unused = 16 * statuses.chunks(16).filter(|packet| packet.iter().all(|byte| *byte == 0)).count() as u64;
+            let cleared = scan(&mut program, rows, CYCLE - 1, seed + 3)? - written;
+            if cleared != unused {
+                let message = format!("{cleared} bytes are cleared, and {unused} are not used");
+                return Err(EmulatorError::Launch { kernel: program.source.name.clone(), message });
+            }
+        }
+        Ok(())
+    };
+    probes.push(Probe::new("launches along an axis".to_owned(), render, run, source));
+}
+
+/// Elements, columns and segments beyond 2^32.
+fn distant(probes: &mut Vec<Probe>) {
+    let told = |kernel: &str| {
+        let kernel = kernel.to_owned();
+        move |message: String| EmulatorError::Launch { kernel: kernel.clone(), message }
+    };
+    for far in [Far::Rows, Far::Columns, Far::Planes] {
+        let program = DistantColumns::new(far);
+        let (operator, plan) = (program.program.op.source(), program.program.plan.clone());
+        let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
+        let source = planned(render(Templates::of_kernels()).map_err(EmulatorError::from));
+        let failed = told(&source.name);
+        // A mistake where the text is changed is for other probes.
+        let run = move |source: &KernelSource| match program.with_source(source) {
+            Some(program) => program.verify(&Emulator::new(1).limit(LIMIT)).map_err(&failed),
+            None => Ok(()),
+        };
+        probes.push(Probe::new(format!("distant {far:?} of columns"), render, run, source));
+    }
+    for told_by in LAST_RESULTS {
+        let program = DistantLastResults::new(told_by);
+        let (operator, plan) = (ops::sum::<u32>().source(), program.program.plan.clone());
+        let render = move |templates: &Templates| render_last_results_from(templates, &operator, &plan, Target::Host);
+        let source = planned(render(Templates::of_kernels()).map_err(EmulatorError::from));
+        let failed = told(&source.name);
+        let run = move |source: &KernelSource| {
+            program.with_source(source).verify(&Emulator::new(1).limit(LIMIT)).map_err(&failed)
+        };
+        probes.push(Probe::new(format!("distant last results by {told_by:?}"), render, run, source));
+    }
+    let in_shared_memory = |carry| strategies::all().find(|strategy| strategy.carry == carry);
+    let registers = IN_REGISTERS[3];
+    let [one_block, chained, look_back, hierarchical] =
+        [Carry::OneBlock, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::Hierarchical]
+            .map(in_shared_memory);
+    let tiles = [chained, look_back, Some(registers)].into_iter().map(|strategy| (strategy, Kernels::Single));
+    let sections = [Kernels::Sections, Kernels::Carries].map(|kernels| (hierarchical, kernels));
+    let shapes = tiles.chain([(one_block, Kernels::Single)]).chain(sections).map(|(strategy, kernels)| {
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.threads) = (strategy, Some(32));
+        overrides.run = (strategy == Some(registers)).then_some(4);
+        (DeviceLimits::BASELINE, overrides, kernels)
+    });
+    let (limits, mut look_ahead) = look_ahead_of((32, 1, 3, 2, 3, None));
+    look_ahead.group = Some(1);
+    for (limits, overrides, kernels) in shapes.chain([(limits, look_ahead, Kernels::Single)]) {
+        let initial_value = (overrides.strategy == one_block).then(Interval::initial_value);
+        let spec = ScanSpec::inclusive();
+        let program = planned(Program::with_limits(Interval, &spec, initial_value, &limits, &overrides));
+        let distant = Distant::new(program.clone(), kernels, None);
+        let run = move |program: &Program<Interval>| match distant.with_source(&program.source) {
+            Some(distant) => {
+                let failed = |message| EmulatorError::Launch { kernel: program.source.name.clone(), message };
+                distant.verify(&Emulator::new(1).check(adjacent).limit(LIMIT)).map_err(failed)
+            }
+            None => Ok(()),
+        };
+        probes.push(scan("distant", program, run));
+    }
+    let segments = [0, 2, 4, 8].map(Segmented::Numbered).into_iter();
+    for told in segments.chain([Segmented::Rows(37), Segmented::Rows(EDGE + 20)]) {
+        let of = |told| match told {
+            Segmented::Numbered(number) => Heads::new(number, &[]).segments(),
+            Segmented::Rows(_) => Segments::Rows,
+        };
+        let (limits, mut look_ahead) = look_ahead_of((32, 1, 3, 2, 3, None));
+        look_ahead.group = Some(1);
+        let overrides = |strategy: Option<Strategy>| {
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (strategy, Some(32));
+            overrides.run = (strategy == Some(registers)).then_some(4);
+            (DeviceLimits::BASELINE, overrides)
+        };
+        for (limits, overrides) in [overrides(look_back), overrides(Some(registers)), (limits, look_ahead)] {
+            let spec = ScanSpec::inclusive().with_segments(of(told));
+            let program = planned(Program::with_limits(Restart, &spec, None, &limits, &overrides));
+            let distant = Distant::new(program.clone(), Kernels::Single, Some(told));
+            let run = move |program: &Program<Restart>| match distant.with_source(&program.source) {
+                Some(distant) => {
+                    let failed = |message| EmulatorError::Launch { kernel: program.source.name.clone(), message };
+                    distant.verify(&Emulator::new(1).check(fit).limit(LIMIT)).map_err(failed)
+                }
+                None => Ok(()),
+            };
+            probes.push(scan(&format!("distant {told:?}"), program, run));
         }
     }
 }
@@ -293,7 +640,14 @@ fn last_results(probes: &mut Vec<Probe>) {
                 let scanned = inputs::<ops::Sum<i32>>(heads.begins.len());
                 program.verify(&Emulator::new(length as u64).limit(LIMIT), &scanned, &heads, -1)?;
             }
-            Ok(())
+            // No access beyond the end, wherever segments end.
+            let beyond = match head_source {
+                7 => HeadSource::Offsets(vec![0, 5, 101, 100]),
+                8 => HeadSource::LongOffsets(vec![0, 5, 101, (1 << 32) + 7]),
+                _ => return Ok(()),
+            };
+            let heads = Heads { begins: vec![true; 100], source: beyond };
+            program.run(&Emulator::new(1), &inputs::<ops::Sum<i32>>(100), &heads, -1, 3).map(drop)
         };
         probes.push(Probe::new(name, render, run, source));
     }

@@ -4,7 +4,7 @@
 pub(super) type Change = (&'static str, String);
 
 /// Operators that take each other's place, by rule.
-const EXCHANGES: [(&str, &str, &str); 21] = [
+const EXCHANGES: [(&str, &str, &str); 22] = [
     ("bound", " < ", " <= "),
     ("bound", " <= ", " < "),
     ("bound", " > ", " >= "),
@@ -20,6 +20,7 @@ const EXCHANGES: [(&str, &str, &str); 21] = [
     ("parity", " % 2", " % 2 ^ 1"),
     ("accumulate", " += ", " = "),
     ("accumulate", " |= ", " = "),
+    ("accumulate", " &= ", " = "),
     ("shift", " << ", " >> "),
     ("shift", " >> ", " << "),
     ("constant", " = 0;", " = 1;"),
@@ -39,6 +40,36 @@ const WORDS: [(&str, &str, &str); 7] = [
     ("status", "PREFIX", "AGGREGATE"),
 ];
 
+/// Names that are taken for each other: of the input and of the output, and of two axes.
+const NAMES: [(&str, &str, &str); 15] = [
+    ("side", "input_step", "output_step"),
+    ("side", "input_strides", "output_strides"),
+    ("side", "first.input", "first.output"),
+    ("side", "places.input", "places.output"),
+    ("side", "sizeof(Input)", "sizeof(Output)"),
+    ("side", "input_address", "output_address"),
+    ("axis", "thread.x", "thread.y"),
+    ("axis", "thread.across", "thread.down"),
+    ("axis", "steps.rows", "steps.columns"),
+    ("axis", "steps.down", "steps.right"),
+    ("axis", "place.row", "place.column"),
+    ("axis", "tile.row", "tile.column"),
+    ("axis", "layout.length", "layout.columns"),
+    ("axis", "tile_width", "tile_height"),
+    ("axis", "TILES", "GROUPS"),
+];
+
+/// Integers of 64 bits, of which the upper half gets lost.
+const WIDE: [&str; 2] = ["size_t", "unsigned long long"];
+
+/// What ends an operand of a condition, and what ends an addend or a factor as well.
+const CONDITION_ENDS: [&str; 7] = [" && ", " || ", " ? ", " : ", " = ", " &= ", "return "];
+const ARITHMETIC_ENDS: [&str; 17] = [
+    " + ", " - ", " < ", " <= ", " > ", " >= ", " == ", " != ", " += ", " -= ", " << ", " >> ", " & ", " | ", " ^ ",
+    " |= ", " *= ",
+];
+const FACTOR_ENDS: [&str; 3] = [" * ", " / ", " % "];
+
 /// What a statement that orders threads has in it.
 const ORDERS: [&str; 9] =
     ["__sync", "wait", "fence(", "arrive", "init_barrier(", "fence_", "launch_dependents", "launch_order", "delay("];
@@ -51,7 +82,11 @@ pub(super) fn changes(line: &str, shape: &str) -> Vec<Change> {
         return changes;
     }
     let mut replace = |rule, at: usize, length: usize, by: &str| {
-        changes.push((rule, format!("{}{by}{}", &line[..at], &line[at + length..])));
+        let changed = format!("{}{by}{}", &line[..at], &line[at + length..]);
+        // Two rules may make the same mistake.
+        if !changes.iter().any(|(_, text)| *text == changed) {
+            changes.push((rule, changed));
+        }
     };
     for (rule, from, to) in EXCHANGES {
         for at in places(shape, from) {
@@ -75,6 +110,53 @@ pub(super) fn changes(line: &str, shape: &str) -> Vec<Change> {
                 Some(rest) if !begins_with_word(rest) => replace("offset", at, 4, ""),
                 _ => replace("sign", at, 3, if sign == " + " { " - " } else { " + " }),
             }
+        }
+    }
+    for (rule, one, other) in NAMES {
+        for (from, to) in [(one, other), (other, one)] {
+            for at in words(shape, from) {
+                replace(rule, at, from.len(), to);
+            }
+        }
+    }
+    for wide in WIDE {
+        for at in words(shape, wide).filter(|at| !shape[at + wide.len()..].starts_with(['*', '&'])) {
+            replace("width", at, wide.len(), "unsigned");
+        }
+    }
+    let of_sums = [&CONDITION_ENDS[..], &ARITHMETIC_ENDS].concat();
+    let of_products = [&of_sums[..], &FACTOR_ENDS].concat();
+    for (rule, sign, ends) in
+        [("check", " && ", &CONDITION_ENDS[..]), ("part", " + ", &of_sums), ("part", " * ", &of_products)]
+    {
+        for at in places(shape, sign) {
+            let second = at + sign.len();
+            let (first, end) = (begin_of_operand(shape, at, ends), end_of_operand(shape, second, ends));
+            // ` + 1` is left out as an offset.
+            if is_whole(&shape[second..end]) && &shape[second..end] != "1" {
+                replace(rule, at, end - at, "");
+            }
+            if is_whole(&shape[first..at]) {
+                replace(rule, first, second - first, "");
+            }
+        }
+    }
+    for keyword in ["min(", "max("] {
+        for at in places(shape, keyword).filter(|&at| !ends_with_word(&shape[..at])) {
+            let open = at + keyword.len();
+            if let Some(end) = closing(shape, open)
+                && let Some(comma) = at_depth_0(&shape[open..end], ", ")
+            {
+                for part in [&line[open..open + comma], &line[open + comma + 2..end]] {
+                    replace("clamp", at, end + 1 - at, &format!("({part})"));
+                }
+            }
+        }
+    }
+    for at in places(shape, "if (").filter(|&at| !ends_with_word(&shape[..at])) {
+        let open = at + "if (".len();
+        if let Some(end) = closing(shape, open).filter(|&end| &shape[open..end] != "true") {
+            replace("check", open, end - open, "true");
         }
     }
     for at in places(shape, "epoch").filter(|&at| !ends_with_word(&shape[..at])) {
@@ -128,6 +210,45 @@ pub(super) fn changes(line: &str, shape: &str) -> Vec<Change> {
 
 fn places<'a>(shape: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
     shape.match_indices(part).map(|(at, _)| at)
+}
+
+/// Where `part` stands on its own.
+fn words<'a>(shape: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let stands_alone = |at: &usize| !ends_with_word(&shape[..*at]) && !begins_with_word(&shape[at + part.len()..]);
+    places(shape, part).filter(stands_alone)
+}
+
+/// Where the operand begins that ends at `end`.
+fn begin_of_operand(shape: &str, end: usize, ends: &[&str]) -> usize {
+    let mut depth = 0;
+    for (at, c) in shape[..end].char_indices().rev() {
+        match c {
+            ')' | ']' | '}' => depth += 1,
+            '(' | '[' | '{' if depth == 0 => return at + 1,
+            '(' | '[' | '{' => depth -= 1,
+            ';' | ',' if depth == 0 => return (at + 2).min(end),
+            _ => {}
+        }
+        if depth == 0 && ends.iter().any(|end| shape[..=at].ends_with(end)) {
+            return at + 1;
+        }
+    }
+    (shape.len() - shape.trim_start().len()).min(end)
+}
+
+/// Where the operand ends that begins at `begin`.
+fn end_of_operand(shape: &str, begin: usize, ends: &[&str]) -> usize {
+    let length = end_of_expression(&shape[begin..]);
+    let operand = &shape[begin..begin + length];
+    let end = ends.iter().filter_map(|end| at_depth_0(operand, end)).min().unwrap_or(operand.trim_end().len());
+    begin + end
+}
+
+/// Whether this is an operand, and not a part of one that goes on in another line.
+fn is_whole(operand: &str) -> bool {
+    let count = |brackets: [char; 2]| brackets.map(|bracket| operand.matches(bracket).count());
+    let balanced = [['(', ')'], ['[', ']'], ['{', '}']].into_iter().all(|pair| count(pair)[0] == count(pair)[1]);
+    balanced && !operand.trim().is_empty()
 }
 
 fn is_word(c: char) -> bool {
@@ -241,6 +362,25 @@ mod tests {
             ("accumulate", "a += b;", "a = b;"),
             ("shift", "return a << b;", "return a >> b;"),
             ("constant", "unsigned a = 0;", "unsigned a = 1;"),
+            ("accumulate", "all &= a == b;", "all = a == b;"),
+            ("side", "to += layout.output_step;", "to += layout.input_step;"),
+            ("side", "at = n * sizeof(Input);", "at = n * sizeof(Output);"),
+            ("axis", "return thread.x + 1;", "return thread.y + 1;"),
+            ("axis", "const size_t first = tile.row * 2;", "const size_t first = tile.column * 2;"),
+            ("width", "const size_t first = (size_t)row * 2;", "const unsigned first = (size_t)row * 2;"),
+            ("width", "const size_t first = (size_t)row * 2;", "const size_t first = (unsigned)row * 2;"),
+            ("width", "(unsigned long long)(epoch + 1) << 32", "(unsigned)(epoch + 1) << 32"),
+            ("part", "start(i + (WARP + lane) * blocks, n);", "start(i + (lane) * blocks, n);"),
+            ("part", "count = tiles + tiles / 3 * groups + f(tiles, 2);", "count = tiles + tiles / 3 * groups;"),
+            ("part", "count = tiles + tiles / 3 * groups;", "count = tiles + tiles / 3;"),
+            ("part", "for (i = tile.first * PLACES + k; i < n; i++) {", "for (i = tile.first + k; i < n; i++) {"),
+            ("part", "for (i = tile.first * PLACES + k; i < n; i++) {", "for (i = tile.first * PLACES; i < n; i++) {"),
+            ("check", "if (first < end && end <= n) {", "if (first < end) {"),
+            ("check", "if (first < end && end <= n) {", "if (end <= n) {"),
+            ("check", "    if (k < segments) {", "    if (true) {"),
+            ("check", "return whole && f(a && b);", "return f(a && b);"),
+            ("clamp", "next = min(f(i, 1), count - 2);", "next = (f(i, 1));"),
+            ("clamp", "next = min(f(i, 1), count - 2);", "next = (count - 2);"),
         ];
         for (rule, line, changed) in cases {
             // What a comment says is blank in the shape.
@@ -255,8 +395,17 @@ mod tests {
 
     #[test]
     fn declarations_and_directives_stay() {
-        for line in ["#pragma unroll 2", "unsigned word[4];", "Span sums[RUN];", "} else {", "return x;"] {
+        for line in ["#pragma unroll 2", "unsigned word[4];", "Span sums[RUN];", "} else {", "return x;", "size_t* a;"]
+        {
             assert_eq!(of(line), [], "{line}");
         }
+    }
+
+    #[test]
+    fn an_operand_of_two_lines_stays() {
+        assert_eq!(
+            of("    const bool all = first(a) + f(b,"),
+            [("sign", "    const bool all = first(a) - f(b,".into()), ("part", "    const bool all = f(b,".into(),)]
+        );
     }
 }

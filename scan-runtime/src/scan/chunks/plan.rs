@@ -286,6 +286,33 @@ mod tests {
         }
     }
 
+    /// Where no chunk is a part of a segment, nothing but the chunks writes totals: empty segments are in one, those
+    /// before the first element and behind the last one, too.
+    #[test]
+    fn every_empty_segment_is_in_a_chunk_where_all_chunks_are_whole() {
+        let cases: [&[u32]; 5] =
+            [&[0, 0, 0, 5, 10, 10, 10], &[0, 5, 5, 5, 10], &[0, 0, 10], &[0, 3, 3, 5, 5, 8, 10, 10], &[0, 10, 10]];
+        for offsets in cases {
+            for most in [5, 7, 10, 20] {
+                let heads = Heads::offsets(offsets);
+                let found = chunks(&heads, 10, most, Order::Forward);
+                if found.iter().any(Chunk::is_part) {
+                    continue;
+                }
+                let mut next = 0;
+                for chunk in &found {
+                    let Content::Whole(segments) = &chunk.content else { unreachable!("no part") };
+                    assert_eq!(segments.start, next, "{most} {offsets:?}: {found:?}");
+                    next = segments.end;
+                }
+                assert_eq!(next, offsets.len() - 1, "{most} {offsets:?}: {found:?}");
+            }
+        }
+        let whole =
+            |offsets: &[u32]| !chunks(&Heads::offsets(offsets), 10, 5, Order::Forward).iter().any(Chunk::is_part);
+        assert_eq!(cases.map(whole), [true, true, false, true, false]);
+    }
+
     /// Each element of the array is in one chunk, in the place and in the column that the whole has it in; and a part of
     /// columns follows the one before it.
     #[test]
@@ -298,6 +325,10 @@ mod tests {
             Axis::of(&[2, 3, 4, 5], 3).unwrap(),
             Axis::of(&[4, 6, 5], 1).unwrap().strides(&[40, 6, 1]).unwrap(),
             Axis::of(&[4, 6, 5], 0).unwrap().input_strides(&[64, 8, 1]).unwrap(),
+            Axis::of(&[4, 6, 5], 0).unwrap().output_strides(&[64, 8, 1]).unwrap(),
+            Axis::of(&[4, 6, 5], 1).unwrap().output_strides(&[64, 8, 1]).unwrap(),
+            Axis::of(&[4, 6, 5], 2).unwrap().input_strides(&[30, 5, 1]).unwrap().output_strides(&[70, 11, 2]).unwrap(),
+            Axis::of(&[30, 4], 0).unwrap().input_strides(&[9, 2]).unwrap().output_strides(&[5, 1]).unwrap(),
         ];
         for axis in &cases {
             let whole = elements(&axis.layout(), 0, 0, 0);
@@ -319,6 +350,9 @@ mod tests {
                     steps[of.clone()].fill(step + layout.length());
                     let part = elements(&layout, input.start, output.start, of.start);
                     assert_eq!(part.len(), len);
+                    // No chunk has more memory than was asked for, unless one index of what is cut has more.
+                    let memory = input.len().max(output.len());
+                    assert!(memory <= most || layout.length() == 1, "{axis:?} {most}: {input:?} {output:?}");
                     assert!(part.iter().all(|(from, to, ..)| input.contains(from) && output.contains(to)));
                     all.extend(part.into_iter().map(|(from, to, column, at)| (from, to, column, at + step)));
                 }
@@ -327,8 +361,10 @@ mod tests {
                 assert!(steps.iter().all(|steps| *steps == axis.layout().length()));
             }
         }
-        let transposed = Axis::of(&[8, 9], 1).unwrap().input_strides(&[1, 8]).unwrap();
-        assert!(chunks_of_columns(&transposed, 10, Order::Forward).unwrap().is_none());
+        let axis = || Axis::of(&[8, 9], 1).unwrap();
+        for transposed in [axis().input_strides(&[1, 8]).unwrap(), axis().output_strides(&[1, 8]).unwrap()] {
+            assert!(chunks_of_columns(&transposed, 10, Order::Forward).unwrap().is_none(), "{transposed:?}");
+        }
     }
 
     /// The place of each element and of its result, its column, and its index there.
