@@ -203,8 +203,11 @@ mod tests {
         assert_eq!(messages(&format!("assert!({}a > 1);", "-".repeat(300))).len(), 1);
     }
 
+    /// A function whose code nests so many times.
+    type Nested = Box<dyn Fn(usize) -> String + Send>;
+
     /// Functions whose code nests so many times: in each way, what is before the innermost, it, and what is after it.
-    fn shapes() -> Vec<(&'static str, Box<dyn Fn(usize) -> String + Send>)> {
+    fn shapes() -> Vec<(&'static str, Nested)> {
         let shapes: [(&str, [&str; 5]); 28] = [
             ("(a)", ["", "(", "a", ")", ""]),
             ("a + (a)", ["", "a + (", "a", ")", ""]),
@@ -239,7 +242,7 @@ mod tests {
             Box::new(move |times: usize| {
                 let (open, close) = (open.repeat(times), close.repeat(times));
                 format!("fn f(a: i32, b: i32) -> i32 {{ {before}{open}{inner}{close}{after} }}")
-            }) as Box<dyn Fn(usize) -> String + Send>
+            }) as Nested
         };
         shapes.into_iter().map(|(name, parts)| (name, item(parts))).collect()
     }

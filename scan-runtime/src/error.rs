@@ -366,7 +366,7 @@ pub enum Error {
     ShapeChosen,
     /// The device has not enough free memory.
     #[error(
-        "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the last result as initial value"
+        "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the total of the part before it as initial value"
     )]
     OutOfDeviceMemory {
         /// Bytes that were asked for.
@@ -394,7 +394,20 @@ pub enum Error {
         /// `input`, `state`, `output`, `identity` or `parameters`.
         what: &'static str,
     },
+    /// The kernels of an operator with a `step` of its own do not exchange the operands.
+    #[error(
+        "the operator `{operator}` of a `step` has no kernels: leave out `ops::flip`; a scan with `.reverse()` applies the \
+         steps from the right"
+    )]
+    FlippedStep {
+        /// The operator.
+        operator: String,
+    },
     /// The operator panicked while it ran on the CPU.
+    ///
+    /// The panic is caught, but Rust's panic hook runs first, and prints its message and a backtrace to the standard
+    /// error. A program that expects such errors can silence it: `std::panic::set_hook(Box::new(|_| ()))`, which holds
+    /// for all panics of the process.
     #[error("operator `{operator}` panicked: {message}")]
     OperatorPanicked {
         /// The operator.

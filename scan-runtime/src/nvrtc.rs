@@ -5,6 +5,10 @@
 //! or `CUDA_PATH` name, the toolkit's usual places, Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts
 //! it), and last the search path of the system's loader. Compiled kernels can be kept on disk for other processes:
 //! [`cached`]. Machines without NVRTC run kernels compiled [ahead of time](crate::aot).
+//!
+//! A device that is later than NVRTC knows runs code of an earlier architecture: machine code of its own major number,
+//! which it executes, else PTX, which the driver compiles. A warning says so. A driver that is older than NVRTC loads its
+//! machine code where both are of one major version of CUDA; else [`Error::DriverOlder`] says which of the two to change.
 
 mod library;
 

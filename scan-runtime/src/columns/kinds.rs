@@ -90,8 +90,9 @@ pub fn device_scatter<'a, T: ScanElement, P: SegmentOffset>(
 pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
-/// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
-/// which is `u32`, `u64` or `usize`; each has any length. What has a place that is not in an array is not written
+/// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple of mutable slices, or of slices and
+/// mutable views of device memory, one for each field but the first, which is `u32`, `u64` or `usize`; each has any
+/// length. Leave a field that is not wanted out of the output: nothing is [discarded](discard) here. What has a place that is not in an array is not written
 /// there: an operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several
 /// elements with one place any one stays.
 ///
