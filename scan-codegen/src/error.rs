@@ -167,7 +167,7 @@ pub enum PlanError {
     /// The input is longer than this plan can handle.
     #[error(
         "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the \
-         last result as initial value"
+         total of the part before it as initial value"
     )]
     TooLong {
         /// The requested length.

@@ -19,7 +19,8 @@ impl Strategy {
     /// depends on which statuses a block finds published.
     ///
     /// ```
-    /// use scan_codegen::{BlockScan, Carry, Strategy};
+    /// # extern crate scan_codegen as scan_runtime;
+    /// use scan_runtime::{BlockScan, Carry, Strategy};
     ///
     /// let with = |carry| Strategy { block: BlockScan::in_registers(), carry };
     /// assert!(with(Carry::LookAtAll).is_deterministic());

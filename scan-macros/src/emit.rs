@@ -26,6 +26,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         },
         None => quote!(#krate::__private::None),
     };
+    let function = |function: &Function| self::function(function, lowered.is_some());
     let lift = find(operator, "lift").map(function).unwrap_or_else(|| {
         quote! { fn lift(&self, __scan_input: Self::Input) -> Self::State { __scan_input } }
     });
@@ -43,7 +44,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             fn folds_backwards(&self) -> bool { true }
         }
     });
-    let carry = carry(operator);
+    let carry = carry(operator, &function);
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
     let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
@@ -150,7 +151,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
 }
 
 /// What moves from input to input: of a machine its carry, else the state.
-fn carry(operator: &Operator) -> TokenStream {
+fn carry(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> TokenStream {
     let krate = &operator.krate;
     let Some(Machine { carry, start: (ty, value) }) = &operator.machine else {
         return quote!(#krate::__scan_carry_is_state! {});
@@ -239,15 +240,20 @@ fn find<'a>(operator: &'a Operator, name: &str) -> Option<&'a Function> {
     operator.functions.iter().find(|function| function.signature.ident == name)
 }
 
-/// The user's function; its signature gains the `&self` that may be left out.
-fn function(function: &Function) -> TokenStream {
+/// The user's function; its signature gains the `&self` that may be left out. After an error of the macro it has no body:
+/// what rustc would say of it then follows from the error, or repeats it.
+fn function(function: &Function, is_sound: bool) -> TokenStream {
     let Function { attributes, signature, block } = function;
+    let (unused, block) = match is_sound {
+        true => (None, block.to_token_stream()),
+        false => (Some(quote!(#[allow(unused)])), quote!({ loop {} })),
+    };
     let mut signature = signature.clone();
     if signature.receiver().is_none() {
         let receiver: FnArg = parse_quote!(&self);
         signature.inputs.insert(0, receiver);
     }
-    quote!(#(#attributes)* #signature #block)
+    quote!(#(#attributes)* #unused #signature #block)
 }
 
 fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {

@@ -16,9 +16,15 @@ pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     let krate = attribute::options(options, &["crate"], &mut errors).krate;
     let mut item = item;
     let companion = match groups::item(item.clone()) {
-        Ok(Item::Fn(function)) => {
+        Ok(Item::Fn(mut function)) => {
+            let companion = companion(&krate, &function, &mut errors);
+            // What rustc would say of the body then follows from the error, or repeats it. Constants are evaluated.
+            if !errors.is_empty() && function.sig.constness.is_none() {
+                *function.block = syn::parse_quote!({ loop {} });
+                function.attrs.push(syn::parse_quote!(#[allow(unused)]));
+            }
             item = function.to_token_stream();
-            companion(&krate, &function, &mut errors)
+            companion
         }
         Ok(other) => {
             errors.at(&other, "`#[scan_fn]` stands on a function");

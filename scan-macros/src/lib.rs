@@ -124,7 +124,7 @@ use proc_macro::TokenStream;
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]
 pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::with_stack(options, item, passes::scan_op)
+    depth::expand(options, item, passes::scan_op)
 }
 
 /// Makes a function callable from operators and from other such functions.
@@ -152,7 +152,7 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[scan_op]`.
 #[proc_macro_attribute]
 pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::with_stack(options, item, helper::scan_fn)
+    depth::expand(options, item, helper::scan_fn)
 }
 
 /// Makes a struct, or an enum without fields, an element that a scan can read, combine and write.
@@ -177,5 +177,5 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// variant has the discriminant 0.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::with_stack(options, item, element::scan_element)
+    depth::expand(options, item, element::scan_element)
 }

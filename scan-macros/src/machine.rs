@@ -14,6 +14,21 @@ pub(crate) struct Written<'a> {
 }
 
 impl Written<'_> {
+    /// The first part of a machine; `None` of an operator that is to be none.
+    fn first(&self) -> Option<TokenStream> {
+        let of_machine = |name| self.functions.iter().find(|function| function.signature.ident == name);
+        match (&self.carry, &self.start, ["step", "apply", "emit"].into_iter().find_map(of_machine)) {
+            (_, _, Some(function)) => Some(function.signature.ident.to_token_stream()),
+            (Some((name, _)), _, _) | (_, Some((name, _, _)), _) => Some(name.to_token_stream()),
+            (None, None, None) => None,
+        }
+    }
+
+    /// Where a machine without a state stands, and what it lacks.
+    pub(crate) fn stateless(&self, operator: &str) -> Option<(TokenStream, String)> {
+        self.first().map(|first| (first, no_monoid(operator)))
+    }
+
     /// The machine, if the operator is to be one. What it lacks is told where the first part of it stands.
     pub(crate) fn machine(
         self,
@@ -23,22 +38,9 @@ impl Written<'_> {
         errors: &mut Errors,
     ) -> Option<Machine> {
         let function = |name: &str| self.functions.iter().find(|function| function.signature.ident == name);
-        let of_machine = ["step", "apply", "emit"].into_iter().find_map(function);
-        let first: TokenStream = match (&self.carry, &self.start, of_machine) {
-            (_, _, Some(function)) => function.signature.ident.to_token_stream(),
-            (Some((name, _)), _, _) | (_, Some((name, _, _)), _) => name.to_token_stream(),
-            (None, None, None) => return None,
-        };
+        let first = self.first()?;
         if function("combine").is_none() {
-            errors.at(
-                first,
-                format!(
-                    "`{operator}` tells how an input moves the carry on, and not what a part of the input does to any carry: \
-                     that is what parts are scanned by at the same time. Add it as a monoid: `type State`, `IDENTITY`, \
-                     `lift`, `combine`, and `{}`. Where no small `State` tells it (FNV-1a has none), it is no scan",
-                    written("apply")
-                ),
-            );
+            errors.at(first, no_monoid(operator));
             return None;
         }
         let mut missing: Vec<String> = Vec::new();
@@ -64,6 +66,16 @@ impl Written<'_> {
         let start = self.start.map(|(_, ty, value)| (ty, value))?;
         Some(Machine { carry, start })
     }
+}
+
+/// What a machine lacks that has no operator.
+fn no_monoid(operator: &str) -> String {
+    format!(
+        "`{operator}` tells how an input moves the carry on, and not what a part of the input does to any carry: that is what \
+         parts are scanned by at the same time. Add it as a monoid: `type State`, `IDENTITY`, `lift`, `combine`, and `{}`. \
+         Where no small `State` tells it (FNV-1a has none), it is no scan",
+        written("apply")
+    )
 }
 
 fn written(name: &str) -> String {

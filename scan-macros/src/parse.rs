@@ -122,9 +122,17 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     let [element, input, state, output, carry] = types;
     let [_, input_name, _, output_name, carry_name] = type_names;
     let self_ty = *item.self_ty;
+    let carry_at = carry_name.clone();
     let typed = state.is_some() || element.is_some();
     if !typed {
-        errors.at(&self_ty, format!("what does `{name}` combine? Add `type Element = …;`"));
+        let written = machine::Written {
+            carry: carry_name.clone().zip(carry.clone()),
+            start: start.take(),
+            functions: &functions,
+        };
+        let of_element = || (self_ty.to_token_stream(), format!("what does `{name}` combine? Add `type Element = …;`"));
+        let (at, message) = written.stateless(&name).unwrap_or_else(of_element);
+        errors.at(at, message);
         // Any type will do from here on.
         identity = None;
         functions.clear();
@@ -133,7 +141,6 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
     let [input, output] =
         [input, output].map(|ty| ty.or_else(|| element.clone()).filter(|_| typed).unwrap_or_else(|| state.clone()));
-    let carry_at = carry_name.clone();
     let written = machine::Written { carry: carry_name.zip(carry), start, functions: &functions };
     let machine = if typed { written.machine(&name, identity.is_some(), &state, errors) } else { None };
     let same = |a: &Type, b: &Type| a.to_token_stream().to_string() == b.to_token_stream().to_string();

@@ -316,6 +316,8 @@ fn unseal(file: &[u8]) -> Result<Contents<'_>, String> {
 /// ```
 pub struct Precompiled {
     bytes: Cow<'static, [u8]>,
+    /// The version of the NVRTC that compiled them.
+    pub(crate) nvrtc: (u32, u32),
     kernels: Vec<Kernel>,
     places: HashMap<[u8; KEY], Range<usize>>,
 }
@@ -348,7 +350,7 @@ impl Precompiled {
     pub fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, Error> {
         let bytes = bytes.into();
         let contents = unseal(&bytes).map_err(|reason| Error::Precompiled { reason })?;
-        let start = bytes.as_ptr() as usize;
+        let (start, nvrtc) = (bytes.as_ptr() as usize, contents.nvrtc);
         let mut kernels = Vec::with_capacity(contents.kernels.len());
         let mut places = HashMap::with_capacity(contents.kernels.len());
         for Entry { key, name, architecture: (major, minor), cubin } in contents.kernels {
@@ -359,7 +361,7 @@ impl Precompiled {
             places.insert(key, first..first + cubin.len());
         }
         kernels.sort_by(|a, b| (a.architecture, &a.name).cmp(&(b.architecture, &b.name)));
-        Ok(Precompiled { bytes, kernels, places })
+        Ok(Precompiled { bytes, nvrtc, kernels, places })
     }
 
     /// The kernel modules, by architecture and name.

@@ -8,7 +8,7 @@
 mod folder;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, btree_map::Entry},
     env,
     ffi::{OsStr, OsString},
     fs::{self, File},
@@ -47,8 +47,13 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// another folder, or `SCAN_CACHE` is `off`. A first scan whose kernels are in the cache needs no compiler.
 ///
 /// The folder is created with access for its user only. A checksum detects damage, not forgery: a folder, a link to
-/// one, or an entry that belongs to another user, or that others may write to, is not used. A folder that cannot be
-/// used is not an error: kernels are compiled again, and a warning says so, once per process.
+/// one, or an entry that belongs to another user (except root), or that others may write to, is not used. A folder that
+/// cannot be used, or cannot be written to, is not an error: kernels are compiled again. A warning says so, once per
+/// process, [`CacheStats::disk_problems`](crate::CacheStats::disk_problems) has the reason, and so has the program
+/// `scan`.
+///
+/// A folder that the process can only read, such as one in a container's image, is read. Let root or the user of the
+/// process own it, and let that user read it: `chmod -R a+rX,go-w` on the folder.
 ///
 /// The folder may contain other files. Only the cache's own files are counted and removed: regular files of this user,
 /// not links, with the names and the first bytes of entries.
@@ -68,8 +73,24 @@ pub struct DiskCache {
     limit: u64,
 }
 
-/// The folders for which the user has been warned that they cannot be used.
-static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// The folders for which the user has been warned that they cannot be used, with the reasons.
+static WARNED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// A folder in which this process has not kept compiled kernels, although it should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskProblem {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Why the folder is not used, or not written to.
+    pub reason: String,
+}
+
+/// The problems that this process has had so far.
+pub(crate) fn problems() -> Vec<DiskProblem> {
+    let warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    warned.iter().map(|(folder, reason)| DiskProblem { folder: folder.clone(), reason: reason.clone() }).collect()
+}
 
 /// The name of an entry: the hash of everything that determines its contents.
 pub(crate) type Key = blake3::Hash;
@@ -127,6 +148,11 @@ impl DiskCache {
         Ok(self.files()?.1.iter().map(|file| file.bytes).sum())
     }
 
+    /// Whether the folder is there and this process cannot write to it: its entries are used, and none is added.
+    pub fn is_read_only(&self) -> bool {
+        Folder::open(&self.folder).is_ok_and(|folder| folder.is_read_only())
+    }
+
     /// Removes every entry, and nothing else.
     ///
     /// # Errors
@@ -154,9 +180,13 @@ impl DiskCache {
 
     /// The bytes stored under this name; `None` unless there is a complete entry of this format and name.
     pub(crate) fn load(&self, key: &Key) -> Option<Vec<u8>> {
-        let folder = Folder::open(&self.folder).ok()?;
+        let folder = match Folder::open(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            folder => folder,
+        };
+        let checked = folder.and_then(|folder| folder.check().map(|()| folder));
+        let folder = checked.map_err(|reason| self.warn(&reason)).ok()?;
         let (file, metadata) = folder.file(&name_of(key)).ok()??;
-        folder.check().map_err(|reason| self.warn(&reason)).ok()?;
         check_owner(&metadata).ok()?;
         let mut entry = Vec::new();
         (&file).take(metadata.len()).read_to_end(&mut entry).ok()?;
@@ -258,7 +288,10 @@ impl DiskCache {
     }
 
     fn warn(&self, reason: &io::Error) {
-        if WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(self.folder.clone()) {
+        let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Vacant(new) = warned.entry(self.folder.clone()) {
+            new.insert(reason.to_string());
+            drop(warned);
             tracing::warn!(
                 folder = %self.folder.display(),
                 %reason,
@@ -313,11 +346,15 @@ impl Kind {
     }
 }
 
-/// An error if it is another user's.
+/// An error if it is another user's. Whatever belongs to root can be trusted as far as the system itself.
 fn check_user(metadata: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
-    if std::os::unix::fs::MetadataExt::uid(metadata) != rustix::process::geteuid().as_raw() {
-        return Err(io::Error::other("it belongs to another user"));
+    {
+        use rustix::process::{Uid, geteuid};
+        let owner = std::os::unix::fs::MetadataExt::uid(metadata);
+        if ![geteuid(), Uid::ROOT].map(Uid::as_raw).contains(&owner) {
+            return Err(io::Error::other("it belongs to another user"));
+        }
     }
     #[cfg(not(unix))]
     let _ = metadata;
@@ -389,6 +426,11 @@ mod tests {
     fn names(cache: &DiskCache) -> Vec<String> {
         let entries = cache.folder().read_dir().unwrap();
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// What the user has been warned of.
+    fn problem_of(cache: &DiskCache) -> Option<String> {
+        problems().into_iter().find(|problem| problem.folder == cache.folder()).map(|problem| problem.reason)
     }
 
     #[test]
@@ -555,7 +597,7 @@ mod tests {
         fs::write(&file, b"in the way").unwrap();
         for cache in [DiskCache::at(&file), DiskCache::at(file.join("below")), DiskCache::at("/proc/no/such")] {
             assert!(!cache.store(&key("a"), CUBIN));
-            assert!(WARNED.lock().unwrap().contains(cache.folder()));
+            assert!(problem_of(&cache).is_some());
             assert_eq!(cache.load(&key("a")), None);
         }
         assert_eq!(fs::read(&file).unwrap(), b"in the way");
@@ -570,8 +612,42 @@ mod tests {
         assert_eq!(fs::metadata(cache.folder()).unwrap().permissions().mode() & 0o777, 0o700);
         fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(cache.load(&key("a")), None);
+        // Before anything is stored.
+        assert!(problem_of(&cache).unwrap().contains("others may write to it"));
         assert!(!cache.store(&key("b"), CUBIN));
-        assert!(WARNED.lock().unwrap().contains(cache.folder()));
+    }
+
+    /// A thread of a process of root, or of another user in its own folder, that can read a folder and not write to it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_can_only_be_read_is_read() {
+        use rustix::{
+            process::{Uid, geteuid},
+            thread::set_thread_res_uid,
+        };
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, cache) = cache();
+        assert!(cache.store(&key("a"), CUBIN) && !cache.is_read_only());
+        let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let parent = cache.folder().parent().unwrap();
+        set_mode(folder.path(), 0o755);
+        set_mode(parent, 0o755);
+        set_mode(cache.folder(), 0o555);
+        set_mode(&cache.place(&key("a")), 0o444);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if geteuid() == Uid::ROOT {
+                    let nobody = Uid::from_raw(65_534);
+                    set_thread_res_uid(nobody, nobody, nobody).unwrap();
+                }
+                assert_eq!(cache.load(&key("a")).as_deref(), Some(CUBIN));
+                assert!(cache.is_read_only() && cache.entries().unwrap() == 1);
+                assert_eq!(problem_of(&cache), None);
+                assert!(!cache.store(&key("b"), CUBIN));
+                assert!(problem_of(&cache).unwrap().contains("Permission denied"));
+            });
+        });
+        set_mode(cache.folder(), 0o755);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::{error, fmt, path::PathBuf, sync::Arc};
 
-use cudarc::{driver::DriverError, nvrtc::result::NvrtcError};
-use scan_codegen::{AxisError, PlanError, RenderError};
+use cudarc::driver::DriverError;
+use scan_codegen::{Architecture, AxisError, PlanError, RenderError};
 
-use crate::nvrtc::INSTALL_COMMAND;
+use crate::nvrtc::{INSTALL_COMMAND, NvrtcError};
 
 /// Errors of this crate. What the driver, NVRTC or the system says about one is its
 /// [`source`](std::error::Error::source).
@@ -88,6 +88,19 @@ pub enum Error {
         reason: String,
         /// The loader's error.
         source: Option<Cause>,
+    },
+    /// NVRTC does not compile for an architecture.
+    #[error(
+        "NVRTC {}.{} compiles {}, not for {architecture}: use {} NVRTC; {} names the library",
+        version.0, version.1, range(compiled_for), other(*architecture, compiled_for), crate::nvrtc::LIBRARY_VARIABLE
+    )]
+    NvrtcArchitecture {
+        /// The version of NVRTC, as (major, minor).
+        version: (u32, u32),
+        /// The architecture.
+        architecture: Architecture,
+        /// Those that it compiles for, the oldest one first.
+        compiled_for: Vec<Architecture>,
     },
     /// NVRTC rejected a kernel.
     #[error("NVRTC could not compile the kernels of operator `{operator}` for {architecture}:\n{log}")]
@@ -369,7 +382,7 @@ pub enum Error {
     ShapeChosen,
     /// The device has not enough free memory.
     #[error(
-        "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the last result as initial value"
+        "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the total of the part before it as initial value"
     )]
     OutOfDeviceMemory {
         /// Bytes that were asked for.
@@ -397,7 +410,20 @@ pub enum Error {
         /// `input`, `state`, `output`, `identity` or `parameters`.
         what: &'static str,
     },
+    /// The kernels of an operator with a `step` of its own do not exchange the operands.
+    #[error(
+        "the operator `{operator}` of a `step` has no kernels: leave out `ops::flip`; a scan with `.reverse()` applies the \
+         steps from the right"
+    )]
+    FlippedStep {
+        /// The operator.
+        operator: String,
+    },
     /// The operator panicked while it ran on the CPU.
+    ///
+    /// The panic is caught, but Rust's panic hook runs first, and prints its message and a backtrace to the standard
+    /// error. A program that expects such errors can silence it: `std::panic::set_hook(Box::new(|_| ()))`, which holds
+    /// for all panics of the process.
     #[error("operator `{operator}` panicked: {message}")]
     OperatorPanicked {
         /// The operator.
@@ -432,6 +458,28 @@ pub enum Error {
         /// The driver's error.
         source: DriverError,
     },
+    /// The driver does not load kernels that an NVRTC of a later CUDA has compiled.
+    #[error(
+        "the driver is for CUDA up to {}.{} and does not load {} {}.{} has compiled: update the driver, or {} of CUDA {}.{}",
+        driver.0,
+        driver.1,
+        if *precompiled { "the precompiled kernels, which NVRTC" } else { "kernels that NVRTC" },
+        compiler.0,
+        compiler.1,
+        if *precompiled { "make the bundle with an NVRTC" } else { "use an NVRTC (`SCAN_NVRTC` names it)" },
+        driver.0,
+        driver.1
+    )]
+    DriverOlder {
+        /// The newest CUDA version that the driver supports, as (major, minor).
+        driver: (u32, u32),
+        /// The version of NVRTC, as (major, minor).
+        compiler: (u32, u32),
+        /// Whether the kernels were [precompiled](crate::aot).
+        precompiled: bool,
+        /// The driver's error.
+        source: DriverError,
+    },
     /// The driver reported an error.
     #[error("the CUDA driver failed in {call}")]
     Driver {
@@ -458,6 +506,20 @@ impl fmt::Debug for Error {
         }
         Ok(())
     }
+}
+
+/// The first and the last of these architectures.
+fn range(architectures: &[Architecture]) -> String {
+    match architectures {
+        [] => "for none".to_owned(),
+        [one] => format!("for {one} alone"),
+        [first, .., last] => format!("for {first} to {last}"),
+    }
+}
+
+/// Which NVRTC compiles for an architecture that this one does not compile for.
+fn other(architecture: Architecture, compiled_for: &[Architecture]) -> &'static str {
+    if compiled_for.first().is_some_and(|oldest| architecture < *oldest) { "an earlier" } else { "a later" }
 }
 
 /// A few places are listed, many are counted.
@@ -492,7 +554,7 @@ mod tests {
         let error = Error::Nvrtc {
             call: "nvrtcVersion",
             log: String::new(),
-            source: NvrtcError(cudarc::nvrtc::sys::nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR),
+            source: NvrtcError { code: 11, name: "NVRTC_ERROR_INTERNAL_ERROR".to_owned() },
         };
         assert_eq!(error.to_string(), "NVRTC failed in nvrtcVersion");
         assert!(error::Error::source(&error).is_some_and(|source| source.to_string().contains("INTERNAL_ERROR")));

@@ -39,7 +39,9 @@
 //!   in every run. Up to the first 64 KiB your own operators are applied from the left, as in a plain loop. The
 //!   [built-in ones](ops) work on a vector register at a time, so another processor may group float sums differently.
 //!
-//! The CUDA driver and NVRTC are loaded at run time; the crate builds and works on machines that have neither.
+//! The CUDA driver and NVRTC are loaded at run time; the crate builds and works on machines that have neither. The exception
+//! is a build in which another crate turns on `cudarc`'s feature `dynamic-linking`, as candle's `cuda` does. Both are linked
+//! then: the build needs a CUDA toolkit, and without them the program does not start.
 
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;
@@ -81,9 +83,11 @@ mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use columns::{AxisColumnScan, ColumnScan, Columns, DeviceAxisColumnScan, DeviceColumnScan};
+#[doc(hidden)]
+pub use cuda::milliseconds_between;
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use device_scan::DeviceScan;
-pub use disk_cache::{CACHE_VARIABLE, DiskCache};
+pub use disk_cache::{CACHE_VARIABLE, DiskCache, DiskProblem};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
 pub use heads::{HeadFlag, Heads, HostHeads, NoHeads, SegmentOffset};

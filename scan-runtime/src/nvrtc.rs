@@ -5,20 +5,26 @@
 //! or `CUDA_PATH` name, the toolkit's usual places, Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts
 //! it), and last the search path of the system's loader. Compiled kernels can be kept on disk for other processes:
 //! [`cached`]. Machines without NVRTC run kernels compiled [ahead of time](crate::aot).
+//!
+//! A device that is later than NVRTC knows runs code of an earlier architecture: machine code of its own major number,
+//! which it executes, else PTX, which the driver compiles. A warning says so. A driver that is older than NVRTC loads its
+//! machine code where both are of one major version of CUDA; else [`Error::DriverOlder`] says which of the two to change.
+
+mod library;
 
 use std::{
     collections::HashSet,
     env,
     env::consts::ARCH,
-    ffi::{CString, OsStr, c_char, c_int},
-    mem,
+    ffi::OsStr,
+    fmt,
     path::{Path, PathBuf},
-    ptr,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
-use cudarc::nvrtc::{result::NvrtcError, sys};
+pub use library::NvrtcError;
+use library::{NAMES, Nvrtc, by_name};
 use scan_codegen::{Architecture, KernelSource};
 use tracing::field::Empty;
 
@@ -30,9 +36,6 @@ pub const LIBRARY_VARIABLE: &str = "SCAN_NVRTC";
 
 /// The command that installs NVRTC through Python.
 pub const INSTALL_COMMAND: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
-
-/// The library's file names, newest first.
-const LIBRARY_NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 
 /// The first version of NVRTC that is known to have the option `--minimal`.
 const SINCE_MINIMAL: (u32, u32) = (13, 0);
@@ -68,11 +71,10 @@ pub fn locate() -> Result<Location, Error> {
     if let Some(file) = folders().find_map(|folder| library_in(&folder)) {
         return Ok(Location::File(file));
     }
-    // SAFETY: loading NVRTC runs its initialisers, which do nothing but set it up.
-    if unsafe { sys::is_culib_present() } {
-        return Ok(Location::Loader);
+    match by_name() {
+        Some(_) => Ok(Location::Loader),
+        None => Err(Error::NoNvrtc { searched: folders().collect() }),
     }
-    Err(Error::NoNvrtc { searched: folders().collect() })
 }
 
 /// Every place where NVRTC is searched for, in order, and the library found there. The first library is used. If there
@@ -93,7 +95,7 @@ fn library_in(path: &Path) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path.to_owned());
     }
-    LIBRARY_NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file())
+    NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file())
 }
 
 /// Every place to search, in order. Each kind is listed only after all before it had no library, because some take
@@ -190,68 +192,18 @@ fn in_python(prefix: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The functions of the library that are called.
-#[cfg(unix)]
-const FUNCTIONS: [&str; 10] = [
-    "nvrtcVersion",
-    "nvrtcCreateProgram",
-    "nvrtcCompileProgram",
-    "nvrtcGetProgramLogSize",
-    "nvrtcGetProgramLog",
-    "nvrtcGetCUBINSize",
-    "nvrtcGetCUBIN",
-    "nvrtcGetPTXSize",
-    "nvrtcGetPTX",
-    "nvrtcDestroyProgram",
-];
-
-/// Loads the library at `path` for the rest of the process, so that cudarc, which asks the loader by name, gets this one.
-fn keep_loaded(path: &Path) -> Result<(), Error> {
-    #[cfg(unix)]
-    {
-        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-        let open = |path: &Path| {
-            // SAFETY: these are NVIDIA's libraries, whose initialisers do nothing but set them up.
-            unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map(mem::ManuallyDrop::new)
-        };
-        let builtins = path.parent().into_iter().flat_map(|folder| folder.read_dir().into_iter().flatten()).flatten();
-        let builtins = builtins
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so"))
-            .map(|entry| entry.path());
-        for library in builtins {
-            // If NVRTC needs them and they do not load, NVRTC itself reports it.
-            let _ = open(&library);
-        }
-        let unusable = |reason: &str, error| Error::NvrtcUnusable {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-            source: Some(Arc::new(error)),
-        };
-        let library = open(path).map_err(|error| unusable("it does not load", error))?;
-        for function in FUNCTIONS {
-            // cudarc would panic at the call of a missing one.
-            // SAFETY: the pointer is not called through this type.
-            unsafe { library.get::<*const ()>(function.as_bytes()) }
-                .map_err(|error| unusable(&format!("it has no `{function}`"), error))?;
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
-}
-
 /// The loaded library, once per process. A failure is not kept, because NVRTC may be installed meanwhile.
-static LOADED: LazyLock<Mutex<Option<Location>>> = LazyLock::new(Mutex::default);
+static LOADED: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
 
 /// Whether this process has loaded NVRTC. It does so when something must be compiled, and not before.
 pub fn is_loaded() -> bool {
     LOADED.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-fn load() -> Result<Location, Error> {
+fn load() -> Result<&'static Nvrtc, Error> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(location) = &*loaded {
-        return Ok(location.clone());
+    if let Some(nvrtc) = *loaded {
+        return Ok(nvrtc);
     }
     let span = timed(tracing::debug_span!("load_nvrtc", library = Empty, microseconds = Empty));
     let location = locate()?;
@@ -259,25 +211,27 @@ fn load() -> Result<Location, Error> {
         Location::File(path) => span.record("library", tracing::field::display(path.display())),
         Location::Loader => span.record("library", "where the loader looks"),
     };
-    if let Location::File(path) = &location {
-        keep_loaded(path)?;
-        // SAFETY: as in `locate`.
-        if !unsafe { sys::is_culib_present() } {
-            let reason = "the loader does not find it by its name; name the file `libnvrtc.so.13`".to_owned();
-            return Err(Error::NvrtcUnusable { path: path.clone(), reason, source: None });
-        }
-    }
-    *loaded = Some(location.clone());
-    Ok(location)
+    Ok(*loaded.insert(Box::leak(Box::new(Nvrtc::load(&location)?))))
 }
 
 /// The version of the NVRTC that is found, as (major, minor).
+///
+/// # Errors
+///
+/// [`Error::NoNvrtc`], [`Error::NvrtcUnusable`] and [`Error::Nvrtc`].
 pub fn version() -> Result<(u32, u32), Error> {
-    load()?;
-    let (mut major, mut minor): (c_int, c_int) = (0, 0);
-    // SAFETY: the library is loaded, and both pointers are good for a write.
-    check("nvrtcVersion", unsafe { sys::nvrtcVersion(&mut major, &mut minor) })?;
-    Ok((major as u32, minor as u32))
+    load()?.version()
+}
+
+/// The architectures that the NVRTC that is found compiles for, oldest first.
+///
+/// # Errors
+///
+/// Those of [`version`].
+pub fn architectures() -> Result<Vec<Architecture>, Error> {
+    let mut architectures = load()?.architectures()?;
+    architectures.sort();
+    Ok(architectures)
 }
 
 /// The key that identifies a cubin, up to the compiler that makes it. It leaves out `#line` directives, which affect
@@ -306,6 +260,11 @@ pub struct Cached {
     pub disk: DiskStats,
 }
 
+/// What an entry of the cache is: machine code of the architecture in its key, or what a device of that architecture
+/// executes where NVRTC does not compile for it.
+const EXACT: &str = "cubin";
+const EARLIER: &str = "code of an earlier architecture";
+
 /// The cubin of a source, from the cache if it is there, without loading NVRTC. Otherwise it is [compiled](compile) and
 /// stored.
 ///
@@ -319,6 +278,34 @@ pub fn cached(
     architecture: Architecture,
     cache: Option<&DiskCache>,
 ) -> Result<Cached, Error> {
+    let compile = || Ok((compile(source, operator, architecture)?.cubin, EXACT));
+    obtain((source, operator, architecture), cache, &[EXACT], compile)
+}
+
+/// As [`cached`], for a device of an architecture that NVRTC may not know yet. In that case it gives code of an earlier
+/// architecture, which the device executes or the driver compiles.
+#[doc(hidden)]
+pub fn cached_for_device(
+    source: &KernelSource,
+    operator: &str,
+    device: Architecture,
+    cache: Option<&DiskCache>,
+) -> Result<Cached, Error> {
+    let compile = || {
+        let target = target_for(device)?;
+        let code = compile_to(target, source, operator)?.cubin;
+        Ok((code, if target == Target::Cubin(device) { EXACT } else { EARLIER }))
+    };
+    obtain((source, operator, device), cache, &[EXACT, EARLIER], compile)
+}
+
+/// An entry of one of these kinds from the cache, or else what `compile` gives, with its kind.
+fn obtain(
+    (source, operator, architecture): (&KernelSource, &str, Architecture),
+    cache: Option<&DiskCache>,
+    kinds: &[&'static str],
+    compile: impl FnOnce() -> Result<(Vec<u8>, &'static str), Error>,
+) -> Result<Cached, Error> {
     let mut disk = DiskStats::default();
     let mut entry = None;
     if let Some(cache) = cache {
@@ -326,8 +313,9 @@ pub fn cached(
         let span =
             timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
         let (major, minor) = version_by(cache)?;
-        let key = blake3::hash(format!("cubin of {} by NVRTC {major}.{minor}", key(source, architecture)).as_bytes());
-        let found = cache.load(&key);
+        let key = key(source, architecture);
+        let key = move |kind: &str| blake3::hash(format!("{kind} of {key} by NVRTC {major}.{minor}").as_bytes());
+        let found = kinds.iter().find_map(|kind| cache.load(&key(kind)));
         disk.time = start.elapsed();
         span.record("hit", found.is_some()).record("bytes", found.as_ref().map_or(0, Vec::len));
         if let Some(cubin) = found {
@@ -338,13 +326,13 @@ pub fn cached(
         entry = Some((cache, key));
     }
     let start = Instant::now();
-    let cubin = compile(source, operator, architecture)?.cubin;
+    let (cubin, kind) = compile()?;
     let compile_time = Some(start.elapsed());
     if let Some((cache, key)) = entry {
         let start = Instant::now();
         let bytes = cubin.len();
         let span = timed(tracing::debug_span!("write_cache", operator, bytes, stored = Empty, microseconds = Empty));
-        let stored = cache.store(&key, &cubin);
+        let stored = cache.store(&key(kind), &cubin);
         span.record("stored", stored);
         if stored {
             disk.bytes_written = bytes as u64;
@@ -372,13 +360,72 @@ fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
     Ok((major, minor))
 }
 
-/// Loads the compiler and sets it up. The first kernel that it compiles in a process takes a few hundredths of a second
-/// more than the next, even if it is empty.
-pub(crate) fn warm_up(architecture: Architecture) -> Result<(), Error> {
-    load()?;
-    let _span = timed(tracing::debug_span!("warm_up_nvrtc", %architecture, microseconds = Empty));
+/// Loads the compiler and sets it up for a device. The first kernel that it compiles in a process takes a few hundredths
+/// of a second more than the next, even if it is empty.
+pub(crate) fn warm_up(device: Architecture) -> Result<(), Error> {
+    let target = target_for(device)?;
+    let _span = timed(tracing::debug_span!("warm_up_nvrtc", architecture = %target, microseconds = Empty));
     let text = "extern \"C\" __global__ void nothing() {}\n";
-    translate(text, "nothing.cu", &[], "nothing", &architecture.to_string())?.cubin().map(drop)
+    target.of(&load()?.translate((text, "nothing.cu"), &[], "nothing", &target.to_string())?).map(drop)
+}
+
+/// What a source is compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// Machine code of this architecture. Devices of the same major number and a later minor one execute it, too.
+    Cubin(Architecture),
+    /// PTX of this architecture, which the driver compiles for any later one.
+    Ptx(Architecture),
+}
+
+impl Target {
+    /// The target for a device, by a compiler of these architectures; `None` if all of them are later than the device's.
+    ///
+    /// Every NVRTC since CUDA 12.0 compiles for `sm_90`, and kernels planned for later devices use nothing that it
+    /// lacks.
+    fn for_device(device: Architecture, compiled_for: &[Architecture]) -> Option<Self> {
+        let latest = compiled_for.iter().copied().filter(|architecture| *architecture <= device).max()?;
+        Some(if latest.major == device.major { Target::Cubin(latest) } else { Target::Ptx(latest) })
+    }
+
+    /// A program's code for this target.
+    fn of(self, program: &library::Program<'_>) -> Result<Vec<u8>, Error> {
+        match self {
+            Target::Cubin(_) => program.cubin(),
+            Target::Ptx(_) => program.ptx(),
+        }
+    }
+}
+
+/// As in NVRTC's option.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Cubin(architecture) => write!(f, "{architecture}"),
+            Target::Ptx(Architecture { major, minor }) => write!(f, "compute_{major}{minor}"),
+        }
+    }
+}
+
+fn target_for(device: Architecture) -> Result<Target, Error> {
+    static WARNED: Once = Once::new();
+    let compiled_for = architectures()?;
+    let target = Target::for_device(device, &compiled_for).ok_or_else(|| not_compiled_for(device, &compiled_for))?;
+    if target != Target::Cubin(device) {
+        WARNED.call_once(|| {
+            tracing::warn!(
+                %device,
+                %target,
+                "NVRTC does not compile for the device, which runs code of an earlier architecture; install a later NVRTC"
+            );
+        });
+    }
+    Ok(target)
+}
+
+fn not_compiled_for(architecture: Architecture, compiled_for: &[Architecture]) -> Error {
+    let version = version().unwrap_or_default();
+    Error::NvrtcArchitecture { version, architecture, compiled_for: compiled_for.to_vec() }
 }
 
 /// The result of a compilation by NVRTC.
@@ -392,121 +439,67 @@ pub struct Compiled {
 }
 
 /// Compiles a source to a cubin. `operator` is named in the error if NVRTC rejects it.
+///
+/// # Errors
+///
+/// [`Error::NvrtcArchitecture`] if NVRTC does not compile for the architecture, [`Error::Compile`] if it rejects the
+/// source, and those of [`version`].
 pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture) -> Result<Compiled, Error> {
-    load()?;
-    let span = timed(tracing::debug_span!(
-        "compile",
-        operator,
-        %architecture,
-        source_bytes = source.text.len(),
-        cubin_bytes = Empty,
-        microseconds = Empty
-    ));
-    let program = translate(&source.text, &source.name, &source.options, operator, &architecture.to_string())?;
-    let compiled = Compiled { log: program.log()?, cubin: program.cubin()? };
-    span.record("cubin_bytes", compiled.cubin.len());
-    Ok(compiled)
+    let compiled_for = architectures()?;
+    if !compiled_for.contains(&architecture) {
+        return Err(not_compiled_for(architecture, &compiled_for));
+    }
+    compile_to(Target::Cubin(architecture), source, operator)
 }
 
 /// As [`compile`], but to PTX, which the driver compiles for this architecture or a newer one. It ends in a zero byte.
 #[doc(hidden)]
 pub fn compile_to_ptx(source: &KernelSource, operator: &str, architecture: Architecture) -> Result<Compiled, Error> {
-    load()?;
-    let virtual_architecture = format!("compute_{}{}", architecture.major, architecture.minor);
-    let program = translate(&source.text, &source.name, &source.options, operator, &virtual_architecture)?;
-    Ok(Compiled { log: program.log()?, cubin: program.ptx()? })
+    compile_to(Target::Ptx(architecture), source, operator)
 }
 
-/// Compiles with the library, which has been loaded.
-fn translate(text: &str, name: &str, options: &[&str], operator: &str, architecture: &str) -> Result<Program, Error> {
-    let text = c_string(text)?;
-    let name = c_string(name)?;
-    let architecture_option = format!("--gpu-architecture={architecture}");
-    let options = options.iter().copied().chain([architecture_option.as_str()]);
-    // Without `--minimal` NVRTC parses declarations of textures and the run-time library for some milliseconds. No
-    // kernel of ours needs them.
-    let options = options.chain((version()? >= SINCE_MINIMAL).then_some("--minimal"));
-    let options = options.map(c_string).collect::<Result<Vec<_>, _>>()?;
-    let option_pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-
-    let program = Program::new(&text, &name)?;
-    // SAFETY: the program is alive, and the pointers are to strings that outlive the call.
-    let result =
-        unsafe { sys::nvrtcCompileProgram(program.0, option_pointers.len() as c_int, option_pointers.as_ptr()) };
-    let log = program.log()?;
-    if result == sys::nvrtcResult::NVRTC_ERROR_COMPILATION {
-        return Err(Error::Compile { operator: operator.to_owned(), architecture: architecture.to_owned(), log });
-    }
-    if result != sys::nvrtcResult::NVRTC_SUCCESS && !log.is_empty() {
-        return Err(Error::Nvrtc { call: "nvrtcCompileProgram", log: format!("\n{log}"), source: NvrtcError(result) });
-    }
-    check("nvrtcCompileProgram", result)?;
-    Ok(program)
+fn compile_to(target: Target, source: &KernelSource, operator: &str) -> Result<Compiled, Error> {
+    let nvrtc = load()?;
+    let span = timed(tracing::debug_span!(
+        "compile",
+        operator,
+        architecture = %target,
+        source_bytes = source.text.len(),
+        cubin_bytes = Empty,
+        microseconds = Empty
+    ));
+    let program = nvrtc.translate((&source.text, &source.name), &source.options, operator, &target.to_string())?;
+    let compiled = Compiled { log: program.log()?, cubin: target.of(&program)? };
+    span.record("cubin_bytes", compiled.cubin.len());
+    Ok(compiled)
 }
 
-fn c_string(text: &str) -> Result<CString, Error> {
-    CString::new(text).map_err(|_| Error::Nvrtc {
-        call: "nvrtcCreateProgram",
-        log: ": the source contains a zero byte".to_owned(),
-        source: NvrtcError(sys::nvrtcResult::NVRTC_ERROR_INVALID_INPUT),
-    })
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that fails panics")]
+mod tests {
+    use super::*;
 
-fn check(call: &'static str, result: sys::nvrtcResult) -> Result<(), Error> {
-    match result {
-        sys::nvrtcResult::NVRTC_SUCCESS => Ok(()),
-        other => Err(Error::Nvrtc { call, log: String::new(), source: NvrtcError(other) }),
-    }
-}
-
-/// An NVRTC program, destroyed when dropped.
-struct Program(sys::nvrtcProgram);
-
-impl Program {
-    fn new(text: &CString, name: &CString) -> Result<Self, Error> {
-        let mut program = ptr::null_mut();
-        // SAFETY: the strings end in a zero byte and NVRTC copies them; no headers are given.
-        let result =
-            unsafe { sys::nvrtcCreateProgram(&mut program, text.as_ptr(), name.as_ptr(), 0, ptr::null(), ptr::null()) };
-        check("nvrtcCreateProgram", result)?;
-        Ok(Program(program))
+    fn architectures(numbers: &[u32]) -> Vec<Architecture> {
+        numbers.iter().map(|number| Architecture { major: number / 10, minor: number % 10 }).collect()
     }
 
-    fn log(&self) -> Result<String, Error> {
-        let mut size = 0;
-        // SAFETY: the program is alive.
-        check("nvrtcGetProgramLogSize", unsafe { sys::nvrtcGetProgramLogSize(self.0, &mut size) })?;
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: the buffer has the size that NVRTC asked for.
-        check("nvrtcGetProgramLog", unsafe { sys::nvrtcGetProgramLog(self.0, bytes.as_mut_ptr().cast()) })?;
-        Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\0', '\n']).to_owned())
-    }
-
-    fn cubin(&self) -> Result<Vec<u8>, Error> {
-        let mut size = 0;
-        // SAFETY: the program is alive.
-        check("nvrtcGetCUBINSize", unsafe { sys::nvrtcGetCUBINSize(self.0, &mut size) })?;
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: the buffer has the size that NVRTC asked for.
-        check("nvrtcGetCUBIN", unsafe { sys::nvrtcGetCUBIN(self.0, bytes.as_mut_ptr().cast()) })?;
-        Ok(bytes)
-    }
-
-    /// The PTX, including the zero byte at its end.
-    fn ptx(&self) -> Result<Vec<u8>, Error> {
-        let mut size = 0;
-        // SAFETY: the program is alive.
-        check("nvrtcGetPTXSize", unsafe { sys::nvrtcGetPTXSize(self.0, &mut size) })?;
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: the buffer has the size that NVRTC asked for.
-        check("nvrtcGetPTX", unsafe { sys::nvrtcGetPTX(self.0, bytes.as_mut_ptr().cast()) })?;
-        Ok(bytes)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // SAFETY: the program is alive, and nothing uses it after this.
-        unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
+    #[test]
+    fn a_device_takes_machine_code_of_its_major_number_else_ptx_of_an_earlier_one() {
+        // Those of CUDA 12.0, in any order.
+        let compiled_for = architectures(&[90, 75, 80, 89, 86]);
+        for (device, target) in [
+            (75, Some("sm_75")),
+            (86, Some("sm_86")),
+            (88, Some("sm_86")),
+            (90, Some("sm_90")),
+            (91, Some("sm_90")),
+            (100, Some("compute_90")),
+            (120, Some("compute_90")),
+            (72, None),
+        ] {
+            let device = architectures(&[device])[0];
+            let found = Target::for_device(device, &compiled_for).map(|target| target.to_string());
+            assert_eq!(found.as_deref(), target, "{device}");
+        }
     }
 }

@@ -71,7 +71,8 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// The initial value of a scan is a carry, in place of `START`; so is the total: the carry after the last input. Each
 /// segment begins anew with it. An exclusive scan gives the carry before each input. A reversed scan reads from the
 /// right: `step` takes the last input first, and the left operand of `combine` is the part that was read first, which
-/// is on the right in memory.
+/// is on the right in memory. Of operators that are no machines, a reversed scan keeps the operands in the order of
+/// memory.
 ///
 /// # Laws
 ///
@@ -79,7 +80,8 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// `append(s, x)` equals `combine(s, lift(x))`, and `prepend(x, s)` equals `combine(lift(x), s)`. Of a machine,
 /// `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`, `step(c, x)` equals `apply(lift(x), c)`, and the identity
 /// applied to a carry gives that carry. The operator need not be commutative: the machinery always applies it to two
-/// adjacent partial results, the earlier one on the left. [`laws`](crate::laws) checks both.
+/// adjacent partial results, the one of earlier elements on the left (of the elements read earlier, in a reversed scan by a
+/// machine). [`laws`](crate::laws) checks both.
 ///
 /// No scan combines an element with the identity. An exclusive scan begins with it, and a total of nothing is it. So an
 /// identity of 0.0 is right for a sum of floats, though `0.0 + -0.0` is 0.0: sums of -0.0 are -0.0.
@@ -339,7 +341,11 @@ pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
     let elements =
         [expected::<Op::Input>(), expected::<Op::State>(), expected::<Op::Output>(), expected::<Op::Carry>()];
     let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
-    let source = check_source(op.source(), elements, identity, start, &op.parameters())?;
+    let source = op.source();
+    if source.carry.is_some() && !op.is_machine() {
+        return Err(Error::FlippedStep { operator: source.name });
+    }
+    let source = check_source(source, elements, identity, start, &op.parameters())?;
     match source.carry.is_some() == op.is_machine() {
         true => Ok(source),
         false => Err(Error::SourceMismatch { operator: source.name, what: "carry" }),
@@ -383,7 +389,7 @@ fn check_source(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops;
+    use crate::{ops, scan_op};
 
     /// A sum whose source the test chooses.
     struct WithSource(OpSource);
@@ -428,5 +434,33 @@ mod tests {
             let error = checked_source(&WithSource(source)).unwrap_err();
             assert!(matches!(error, Error::SourceMismatch { what, .. } if what == expected), "{expected}: {error}");
         }
+    }
+
+    /// A machine whose carry has the type of its state, which bounds do not tell from an operator without steps.
+    struct Counter;
+
+    #[scan_op]
+    impl ScanOp for Counter {
+        type Element = u32;
+        type Carry = u32;
+        const IDENTITY: u32 = 0;
+        const START: u32 = 7;
+        fn combine(a: u32, b: u32) -> u32 {
+            a.wrapping_add(b)
+        }
+        fn apply(s: u32, c: u32) -> u32 {
+            c.wrapping_add(s)
+        }
+        fn step(c: u32, x: u32) -> u32 {
+            c.wrapping_add(x)
+        }
+    }
+
+    #[test]
+    fn a_flipped_machine_is_refused_with_what_to_write_instead() {
+        assert!(checked_source(&Counter).is_ok());
+        let error = checked_source(&ops::flip(Counter)).unwrap_err();
+        assert!(matches!(&error, Error::FlippedStep { operator } if operator == "flip_Counter"), "{error}");
+        assert!(error.to_string().contains("`.reverse()`"), "{error}");
     }
 }

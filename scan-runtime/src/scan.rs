@@ -211,7 +211,9 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
     ///
     /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
-    /// [`ops::flip(op)`](crate::ops::flip).
+    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads from
+    /// the right: `step` takes the last input first, and the left operand of `combine` is the part that was read first,
+    /// which is on the right in memory.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -20,8 +20,8 @@
 //! | `transfer` | trace | copies between host and device memory; those to the host wait for the work before them | `to` (`device` or `host`), `bytes` |
 //! | `cpu` | trace | a scan or a reduction on the CPU | `operator` (its Rust type), `len` |
 //!
-//! Spans nest: `compile` is within `cubin`, for example. There is also one event, a warning if compiled kernels cannot
-//! be kept on disk. [`Scanner::cache_stats`](crate::Scanner::cache_stats) counts all that was compiled, read and
+//! Spans nest: `compile` is within `cubin`, for example. There are two events, warnings: compiled kernels cannot
+//! be kept on disk, and NVRTC does not compile for the device, which runs code of an earlier architecture then. [`Scanner::cache_stats`](crate::Scanner::cache_stats) counts all that was compiled, read and
 //! written, without a subscriber.
 //!
 //! ```

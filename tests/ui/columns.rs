@@ -61,4 +61,5 @@ fn main() {
     let _ = scan.run_into((&gates, &tokens), (&mut states,));
     let mut read = [0_u8; 9];
     let _ = Scanner::cpu().scan(Tokenizer).columns().run_into(b"abc", arrays::scatter_computed((&mut read,)));
+    let _ = Scanner::cpu().scan(Tokenizer).columns().run_into(b"abc", arrays::scatter_computed((arrays::discard(),)));
 }

@@ -15,6 +15,20 @@ impl ScanOp for Fnv {
     }
 }
 
+/// The same without a word of what a part does.
+struct Stateless;
+
+#[scan_op]
+impl ScanOp for Stateless {
+    type Input = u8;
+    type Output = u32;
+    type Carry = u32;
+    const START: u32 = 0x811c_9dc5;
+    fn step(hash: u32, byte: u8) -> u32 {
+        (hash ^ byte as u32).wrapping_mul(0x0100_0193)
+    }
+}
+
 struct Unfinished;
 
 #[scan_op]

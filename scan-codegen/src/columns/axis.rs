@@ -19,7 +19,12 @@ pub enum AxisError {
         dimensions: usize,
     },
     /// The shape has no such axis.
-    #[error("axis {axis} of an array of {dimensions} dimensions: the first axis is 0, the last one is {}", dimensions - 1)]
+    #[error(
+        "axis {} of an array of {dimensions} dimensions: the first axis is 0, the last one is {}, and none is counted from the \
+         end",
+        // A negative number that was made a `usize` is shown as it was.
+        *axis as isize, dimensions - 1
+    )]
     NoSuchAxis {
         /// The axis.
         axis: usize,
@@ -57,14 +62,15 @@ pub enum AxisError {
 /// Results have the same shape.
 ///
 /// ```
-/// use scan_codegen::Axis;
+/// # extern crate scan_codegen as scan_runtime;
+/// use scan_runtime::Axis;
 ///
 /// let sequences = Axis::of(&[8, 65536, 1536], 1)?;
 /// assert_eq!((sequences.len(), sequences.input_len()), (8 * 65536 * 1536, 8 * 65536 * 1536));
 /// // A matrix of 3 by 4 with its columns one after the other, of 5 elements each, the last of them unused.
 /// let matrix = Axis::of(&[3, 4], 0)?.input_strides(&[1, 5])?;
 /// assert_eq!((matrix.len(), matrix.input_len(), matrix.output_len()), (12, 18, 12));
-/// # Ok::<(), scan_codegen::AxisError>(())
+/// # Ok::<(), scan_runtime::AxisError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
@@ -465,6 +471,11 @@ mod tests {
         assert_eq!(Axis::of(&[1; 9], 0), Err(AxisError::Dimensions { dimensions: 9 }));
         assert!(Axis::of(&[2; 8], 7).is_ok());
         assert_eq!(Axis::of(&[3, 4], 2), Err(AxisError::NoSuchAxis { axis: 2, dimensions: 2 }));
+        let message = Axis::of(&[3, 4], -3_isize as usize).unwrap_err().to_string();
+        assert!(
+            message.starts_with("axis -3 of an array of 2 dimensions") && message.contains("from the end"),
+            "{message}"
+        );
         assert_eq!(axis().strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert!(matches!(Axis::of(&[usize::MAX, 2], 0), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[1 << 40, 1 << 40], 1), Err(AxisError::TooLarge { .. })));

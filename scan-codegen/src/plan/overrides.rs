@@ -18,7 +18,8 @@ const MOST_STAGES: u32 = 1024;
 /// The caller's choices in place of the planner's. `None` leaves the choice to the planner.
 ///
 /// ```
-/// use scan_codegen::Overrides;
+/// # extern crate scan_codegen as scan_runtime;
+/// use scan_runtime::Overrides;
 ///
 /// let overrides = Overrides::default().threads(128).run(16);
 /// assert_eq!((overrides.threads, overrides.run, overrides.strategy), (Some(128), Some(16), None));

@@ -67,15 +67,21 @@ impl Lowerer<'_> {
         let (body, after) = self.loop_body(&looping.body, looping.label.as_ref(), Sink::Discard, None);
         self.scopes.close();
         if !start.is_typed() && !end.is_typed() {
-            // Rust finds the type in the body. An index is the common case, and certain.
-            if !body.iter().any(|statement| statement.any(&mut |expression| is_index(&name, expression))) {
+            // Rust finds the type in the body. An index is the common case, and certain; and so is what is not used.
+            let any =
+                |test: &dyn Fn(&Expression) -> bool| body.iter().any(|statement| statement.any(&mut |of| test(of)));
+            let ty: Type = if any(&|of| is_index(&name, of)) {
+                syn::parse_quote!(usize)
+            } else if !any(&|of| matches!(of, Expression::Variable(variable) if *variable == name)) {
+                syn::parse_quote!(i32)
+            } else {
                 self.errors.at(
                     &looping.expr,
                     "the type of this range is not known in the GPU's text: give one end a suffix, like `0..4_u32`",
                 );
                 return;
-            }
-            start = Expression::Typed(Box::new(syn::parse_quote!(usize)), Box::new(start));
+            };
+            start = Expression::Typed(Box::new(ty), Box::new(start));
         }
         self.emit_loop(after, Statement::For(Box::new(For { name, start, end, inclusive, reversed, body })));
     }

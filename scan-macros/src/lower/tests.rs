@@ -147,7 +147,10 @@ fn literals_of_unknown_type_are_folded_where_every_type_agrees() {
 #[test]
 fn an_unknown_type_is_asked_for() {
     assert!(errors(quote!(let n = 0; a + n))[0].contains("give it a suffix"));
-    assert!(errors(quote!(for i in 0..4 { } a))[0].contains("0..4_u32"));
+    assert!(errors(quote!(for i in 0..4 { let j = i; } a))[0].contains("0..4_u32"));
+    for unused in [quote!(for i in 0..4 { } a), quote!(for _ in 0..4 { a; } a)] {
+        assert!(text(unused).contains("range(‹i32›(0), 4)"));
+    }
     assert!(text(quote!(let t = [a, b]; for i in 0..2 { t[i]; } a)).contains("range(‹usize›(0), 2)"));
 }
 
@@ -373,7 +376,7 @@ fn a_label_is_there_where_something_jumps_to_it() {
 fn an_index_is_known_by_its_variable() {
     let text = text(quote!(let x = [a, b]; let mut s = a; for i in 0..2 { s += x[i]; let i = a; s += i; } s));
     assert!(text.contains("for (auto i : range(‹usize›(0), 2)) {"), "{text}");
-    assert_eq!(errors(quote!(let x = [a, b]; for i in 0..2 { let i = 1_usize; x[i]; } a)).len(), 1);
+    assert_eq!(errors(quote!(let x = [a, b]; for i in 0..2 { let j = i; let i = 1_usize; x[i]; } a)).len(), 1);
 }
 
 #[test]

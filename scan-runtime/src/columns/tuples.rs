@@ -46,7 +46,7 @@ pub unsafe trait Sources<F: Fields> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of outputs that have the fields `{F}`",
     label = "not an array for each of the fields",
-    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
+    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes (in `scatter_computed` mutable slices alone, one for each field after the place); what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sinks<F: Fields> {
     #[doc(hidden)]
@@ -98,7 +98,7 @@ pub unsafe trait DeviceSources<F: Fields> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of outputs in device memory that have the fields `{F}`",
     label = "not an array for each of the fields",
-    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
+    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes (in `scatter_computed` slices and mutable views alone, one for each field after the place); what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait DeviceSinks<F: Fields> {
     #[doc(hidden)]

@@ -16,7 +16,7 @@ use scan_codegen::{Architecture, KernelSource};
 use tracing::field::Empty;
 
 use super::{any_plan::AnyPlan, lock, made::Made};
-use crate::{DiskCache, Error, aot::Precompiled, nvrtc, telemetry::timed};
+use crate::{DiskCache, DiskProblem, Error, aot::Precompiled, disk_cache, nvrtc, telemetry::timed};
 
 /// The statistics of the process's module cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct CacheStats {
     pub modules: Vec<CompiledModule>,
     /// The reads and writes of the [`DiskCache`].
     pub disk: DiskStats,
+    /// Each folder of a [`DiskCache`] that this process could not use, or not write to, with the reason.
+    pub disk_problems: Vec<DiskProblem>,
 }
 
 /// The reads and writes of the [`DiskCache`]s of a process's scanners.
@@ -70,7 +72,7 @@ pub struct CompiledModule {
 #[derive(Default)]
 struct Cubins {
     slots: HashMap<blake3::Hash, Arc<Made<Vec<u8>>>>,
-    /// All statistics except the hits.
+    /// All statistics except the hits and the problems of disk caches.
     stats: CacheStats,
 }
 
@@ -86,7 +88,8 @@ pub(super) fn count_hit() {
 
 /// The statistics of the process's module cache.
 pub(crate) fn cache_stats() -> CacheStats {
-    CacheStats { hits: HITS.load(Ordering::Relaxed), ..lock(&CUBINS).stats.clone() }
+    let (hits, disk_problems) = (HITS.load(Ordering::Relaxed), disk_cache::problems());
+    CacheStats { hits, disk_problems, ..lock(&CUBINS).stats.clone() }
 }
 
 /// Where machine code is looked up before it is compiled.
@@ -167,7 +170,7 @@ fn make(
                 disk: DiskStats::default(),
             })
         }
-        false => nvrtc::cached(source, operator, architecture, stores.disk.as_ref()),
+        false => nvrtc::cached_for_device(source, operator, architecture, stores.disk.as_ref()),
     };
     let made = made.map_err(|error| match error {
         Error::NoNvrtc { .. } if !stores.precompiled.is_empty() => {

@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     ffi::c_int,
-    sync::{Arc, Mutex, Once, RwLock},
+    sync::{Arc, Mutex, Once, OnceLock, RwLock},
     thread,
 };
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
+use libloading::{Library, library_filename};
 use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec, Tuned};
 use tracing::{Dispatch, dispatcher};
 
@@ -155,17 +156,44 @@ fn warm_up(index: usize, stores: &Stores) {
     }
 }
 
-fn find_driver() -> Result<(), Error> {
-    // SAFETY: loading the driver's library runs its initialisers, which do nothing but set it up.
-    if unsafe { sys::is_culib_present() } {
-        return Ok(());
+/// The driver's library. cudarc, which loads it too, panics where there is none.
+fn driver() -> Result<&'static Library, Error> {
+    static DRIVER: OnceLock<Library> = OnceLock::new();
+    if let Some(library) = DRIVER.get() {
+        return Ok(library);
     }
-    Err(Error::NoDriver { library: libloading::library_filename("cuda").to_string_lossy().into_owned() + ".1" })
+    let linked = library_filename("cuda").to_string_lossy().into_owned();
+    let versioned = format!("{linked}.1");
+    // cudarc tries these names, too.
+    let names = [versioned.clone(), linked, library_filename("nvcuda").to_string_lossy().into_owned()];
+    // SAFETY: loading the driver's library runs its initialisers, which do nothing but set it up.
+    let library = names.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+    let library = library.ok_or(Error::NoDriver { library: versioned })?;
+    Ok(DRIVER.get_or_init(|| library))
+}
+
+/// The milliseconds between two events of a stream, whose work has been enqueued.
+#[doc(hidden)]
+pub fn milliseconds_between(start: &CudaEvent, end: &CudaEvent) -> Result<f32, Error> {
+    let failed = driver_error("reading a time");
+    end.synchronize().map_err(&failed)?;
+    let mut milliseconds = 0.0;
+    // With bindings of CUDA 13, cudarc calls the function's second version, which drivers before 12.8 do not have.
+    // SAFETY: the function has this type in every version, the pointer is good for a write, and the events are alive.
+    let result = unsafe {
+        let function = driver()?
+            .get::<unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult>("cuEventElapsedTime");
+        function.map_or(sys::CUresult::CUDA_ERROR_NOT_FOUND, |elapsed| {
+            elapsed(&mut milliseconds, start.cu_event(), end.cu_event())
+        })
+    };
+    result.result().map_err(failed)?;
+    Ok(milliseconds)
 }
 
 /// The number of devices that the driver sees.
 fn device_count() -> Result<usize, Error> {
-    find_driver()?;
+    driver()?;
     let no_device = |error| match driver_error("initialising")(error) {
         Error::Driver { source, .. } => Error::NoDevice { source: Some(source) },
         other => other,
@@ -220,7 +248,7 @@ fn device(index: usize) -> Result<sys::CUdevice, Error> {
 ///
 /// [`Error::NoDriver`] or [`Error::Driver`].
 pub fn driver_version() -> Result<(u32, u32), Error> {
-    find_driver()?;
+    driver()?;
     let mut version: c_int = 0;
     // SAFETY: the driver's library is there, and the pointer is good for a write.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(driver_error("asking for its version"))?;

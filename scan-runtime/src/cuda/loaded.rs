@@ -6,13 +6,13 @@ use std::sync::{
 };
 
 use cudarc::{
-    driver::{CudaFunction, CudaModule, sys},
+    driver::{CudaFunction, CudaModule, DriverError, sys},
     nvrtc::Ptx,
 };
 use scan_codegen::{KernelSource, OpSource};
 
-use super::{CudaDevice, any_plan::AnyPlan, driver_error, panics::Panics, workspace::Workspaces};
-use crate::Error;
+use super::{CudaDevice, any_plan::AnyPlan, driver_error, driver_version, panics::Panics, workspace::Workspaces};
+use crate::{Error, aot::Precompiled, nvrtc};
 
 /// A plan and its kernels, loaded into a device.
 #[derive(Debug)]
@@ -54,8 +54,10 @@ impl Kernels {
         source: &KernelSource,
         cubin: &[u8],
     ) -> Result<Self, Error> {
-        let module: Arc<CudaModule> =
-            device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+        let module: Arc<CudaModule> = device
+            .context
+            .load_module(Ptx::from_binary(cubin.to_vec()))
+            .map_err(|error| module_error(error, || versions(device, source)))?;
         device.panics.listen(&module, source, &operator.name)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
@@ -81,8 +83,73 @@ impl Kernels {
     }
 }
 
+/// The versions of CUDA that the kernels of a module depend on.
+struct Versions {
+    /// The newest that the driver supports.
+    driver: (u32, u32),
+    /// That of the NVRTC which compiled them.
+    compiler: (u32, u32),
+    precompiled: bool,
+}
+
+fn versions(device: &CudaDevice, source: &KernelSource) -> Result<Versions, Error> {
+    let is_in = |kernels: &&Precompiled| kernels.cubin(source, device.limits.architecture).is_some();
+    let precompiled = device.stores.precompiled.iter().find(is_in).map(|kernels| kernels.nvrtc);
+    Ok(Versions {
+        driver: driver_version()?,
+        compiler: precompiled.map_or_else(nvrtc::version, Ok)?,
+        precompiled: precompiled.is_some(),
+    })
+}
+
+/// The error of a module that the driver does not load. If its compiler is newer than the driver, that is the cause.
+fn module_error(source: DriverError, versions: impl FnOnce() -> Result<Versions, Error>) -> Error {
+    use sys::CUresult::*;
+    let refused = [
+        CUDA_ERROR_INVALID_IMAGE,
+        CUDA_ERROR_NO_BINARY_FOR_GPU,
+        CUDA_ERROR_INVALID_PTX,
+        CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    ];
+    match refused.contains(&source.0).then(versions) {
+        Some(Ok(Versions { driver, compiler, precompiled })) if compiler > driver => {
+            Error::DriverOlder { driver, compiler, precompiled, source }
+        }
+        _ => driver_error("loading a module")(source),
+    }
+}
+
 impl Drop for Kernels {
     fn drop(&mut self) {
         self.workspaces.forget(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cudarc::driver::sys::CUresult::{self, *};
+
+    use super::*;
+
+    #[test]
+    fn a_module_of_a_compiler_newer_than_the_driver_names_both_versions_and_the_remedy() {
+        let error = |result: CUresult, driver, precompiled| {
+            let versions = || Ok(Versions { driver, compiler: (13, 0), precompiled });
+            module_error(DriverError(result), versions).to_string()
+        };
+        assert_eq!(
+            error(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, (12, 2), false),
+            "the driver is for CUDA up to 12.2 and does not load kernels that NVRTC 13.0 has compiled: update the \
+             driver, or use an NVRTC (`SCAN_NVRTC` names it) of CUDA 12.2"
+        );
+        assert_eq!(
+            error(CUDA_ERROR_INVALID_IMAGE, (12, 2), true),
+            "the driver is for CUDA up to 12.2 and does not load the precompiled kernels, which NVRTC 13.0 has \
+             compiled: update the driver, or make the bundle with an NVRTC of CUDA 12.2"
+        );
+        // Other causes.
+        let plain = "the CUDA driver failed in loading a module";
+        assert_eq!(error(CUDA_ERROR_INVALID_IMAGE, (13, 0), false), plain);
+        assert_eq!(error(CUDA_ERROR_OUT_OF_MEMORY, (12, 2), false), plain);
     }
 }

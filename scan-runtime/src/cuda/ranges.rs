@@ -207,6 +207,6 @@ impl CudaDevice {
     }
 
     fn tuned_entry(&self, operator: &OpSource, spec: &ScanSpec) -> blake3::Hash {
-        tune::entry(&format!("{operator:?}"), &format!("{spec:?}"), &format!("{} {:?}", self.name, self.limits))
+        tune::entry(operator, spec, &self.name, &self.limits)
     }
 }

@@ -32,6 +32,11 @@ impl Folder {
         check_owner(&self.open.metadata()?)
     }
 
+    /// Whether this process cannot add files to it.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.open.is_read_only()
+    }
+
     /// The names of everything in it.
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
         self.open.names()
@@ -73,7 +78,7 @@ mod by_handle {
     };
 
     use rustix::{
-        fs::{AtFlags, Dir, Mode, OFlags, openat, unlinkat},
+        fs::{Access, AtFlags, Dir, Mode, OFlags, accessat, openat, unlinkat},
         io::Errno,
     };
 
@@ -87,6 +92,10 @@ mod by_handle {
 
         pub(super) fn metadata(&self) -> io::Result<Metadata> {
             self.0.metadata()
+        }
+
+        pub(super) fn is_read_only(&self) -> bool {
+            accessat(&self.0, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_err()
         }
 
         pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
@@ -148,6 +157,10 @@ mod by_path {
 
         pub(super) fn metadata(&self) -> io::Result<Metadata> {
             fs::metadata(&self.0)
+        }
+
+        pub(super) fn is_read_only(&self) -> bool {
+            self.metadata().is_ok_and(|metadata| metadata.permissions().readonly())
         }
 
         pub(super) fn names(&self) -> io::Result<Vec<OsString>> {

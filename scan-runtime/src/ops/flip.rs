@@ -7,7 +7,8 @@ use crate::{Parameters, ScanOp};
 /// An operator whose `combine(a, b)` is the `combine(b, a)` of another one.
 ///
 /// Reversed scans of JAX and PyTorch exchange the operands; [`Scan::reverse`](crate::Scan::reverse) does not. With this
-/// operator the results are the same as theirs:
+/// operator the results are the same as theirs. Operators with a `step` of their own ([machines](ScanOp#machines)) need
+/// none: a reversed scan already applies their steps from the right.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops, scan_element, scan_op};
@@ -25,27 +26,33 @@ use crate::{Parameters, ScanOp};
 /// // x[i] = a[i] · x[i + 1] + b[i], from the end on.
 /// let steps = [Affine { a: 0.5, b: 1.0 }, Affine { a: 2.0, b: 3.0 }, Affine { a: 4.0, b: 5.0 }];
 /// let x = Scanner::new()?.scan(ops::flip(compose)).reverse().run(&steps)?;
-/// assert_eq!(x.map_b(), [7.5, 13.0, 5.0]);
-/// # trait MapB { fn map_b(&self) -> Vec<f32>; }
-/// # impl MapB for Vec<Affine> { fn map_b(&self) -> Vec<f32> { self.iter().map(|f| f.b).collect() } }
+/// assert_eq!([x[0].b, x[1].b, x[2].b], [7.5, 13.0, 5.0]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flip<Op>(pub Op);
 
 /// The operator [`Flip`] of another one.
-pub fn flip<Op>(op: Op) -> Flip<Op>
-where
-    Op: ScanOp<Carry = <Op as ScanOp>::State>,
-{
+pub fn flip<Op: ScanOp>(op: Op) -> Flip<Op> {
     Flip(op)
 }
+
+/// A carry that is the operator's state.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "an operator with a `step` of its own cannot be flipped: its carry is `{Self}`, and its state `{State}`",
+    label = "the operator steps",
+    note = "leave out `flip`: a scan with `.reverse()` applies the steps from the right"
+)]
+pub trait IsState<State> {}
+
+impl<State> IsState<State> for State {}
 
 // SAFETY: the types, the identity and the parameters are those of the operator, and its text is that of the operator
 // but for the order in which `combine` names its parameters, and `append` and `prepend` theirs.
 unsafe impl<Op> ScanOp for Flip<Op>
 where
-    Op: ScanOp<Carry = <Op as ScanOp>::State>,
+    Op: ScanOp<Carry: IsState<<Op as ScanOp>::State>>,
 {
     type Input = Op::Input;
     type State = Op::State;

@@ -3,17 +3,18 @@
 mod progress;
 mod search;
 
-use scan_codegen::Tuned;
+use scan_codegen::{DeviceLimits, OpSource, ScanSpec, Tuned};
 
 use crate::DiskCache;
 
 pub use progress::{TuningProgress, TuningStep};
 pub use search::{TimedShape, Tuning};
 
-/// The disk-cache entry with the tuned shapes of an operator, a scan and a device.
-pub(crate) fn entry(text: &str, spec: &str, device: &str) -> blake3::Hash {
+/// The disk-cache entry with the tuned shapes of an operator, a scan and a device of this name.
+pub(crate) fn entry(operator: &OpSource, spec: &ScanSpec, device: &str, limits: &DeviceLimits) -> blake3::Hash {
     let mut hash = blake3::Hasher::new();
-    for part in ["tuned shapes", env!("CARGO_PKG_VERSION"), device, spec, text] {
+    let [operator, spec, limits] = [format!("{operator:?}"), format!("{spec:?}"), format!("{limits:?}")];
+    for part in ["tuned shapes", env!("CARGO_PKG_VERSION"), device, &limits, &spec, &operator] {
         hash.update(&(part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
@@ -43,8 +44,10 @@ pub(crate) fn store(cache: &DiskCache, entry: &blake3::Hash, tuned: Tuned) -> bo
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails panics")]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
-    use crate::{BlockScan, Carry, Error, Network, Overrides, Scanner, Strategy, ops};
+    use crate::{BlockScan, Carry, Error, Network, Overrides, ScanOp, Scanner, Strategy, ops};
 
     fn tuned(from: u64, to: u64, threads: u32) -> Tuned {
         let mut overrides = Overrides::default();
@@ -58,7 +61,8 @@ mod tests {
     fn what_is_kept_is_found_again_and_replaces_what_it_covers() {
         let folder = tempfile::tempdir().unwrap();
         let cache = DiskCache::at(folder.path());
-        let (here, there) = (entry("text", "inclusive scan", "a GPU"), entry("text", "inclusive scan", "another GPU"));
+        let (operator, spec) = (ops::sum::<u32>().source(), ScanSpec::inclusive());
+        let [here, there] = ["a GPU", "another GPU"].map(|name| entry(&operator, &spec, name, &DeviceLimits::H200));
         assert_eq!(load(&cache, &here), []);
         assert!(store(&cache, &here, tuned(8, 32, 64)) && store(&cache, &here, tuned(100, 400, 128)));
         assert_eq!(load(&cache, &here), [tuned(8, 32, 64), tuned(100, 400, 128)]);
@@ -67,6 +71,23 @@ mod tests {
         assert_eq!(load(&cache, &there), []);
         cache.store(&here, b"something else");
         assert_eq!(load(&cache, &here), []);
+    }
+
+    #[test]
+    fn each_operator_scan_and_device_has_an_entry_of_its_own() {
+        let (sum, max) = (ops::sum::<u32>().source(), ops::max::<u32>().source());
+        let (inclusive, exclusive) = (ScanSpec::inclusive(), ScanSpec::exclusive());
+        let mut fewer = DeviceLimits::H200;
+        fewer.multiprocessors -= 1;
+        let entries = [
+            entry(&sum, &inclusive, "a GPU", &DeviceLimits::H200),
+            entry(&max, &inclusive, "a GPU", &DeviceLimits::H200),
+            entry(&sum, &exclusive, "a GPU", &DeviceLimits::H200),
+            entry(&sum, &inclusive.clone().reverse(), "a GPU", &DeviceLimits::H200),
+            entry(&sum, &inclusive, "another GPU", &DeviceLimits::H200),
+            entry(&sum, &inclusive, "a GPU", &fewer),
+        ];
+        assert_eq!(HashSet::from(entries).len(), entries.len());
     }
 
     #[test]

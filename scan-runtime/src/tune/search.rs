@@ -9,7 +9,7 @@ use super::progress::{Counter, TuningProgress, TuningStep};
 use crate::{
     Error, Scan, ScanOp,
     cpu::try_map,
-    cuda::{Task, driver_error},
+    cuda::{Task, driver_error, milliseconds_between},
     scanner::Engine,
 };
 
@@ -242,7 +242,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
                 self.on(stream).run_into(input, output)?;
             }
             let end = event()?;
-            let milliseconds = start.elapsed_ms(&end).map_err(driver_error("reading a time"))?;
+            let milliseconds = milliseconds_between(&start, &end)?;
             let time = Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3);
             if time >= SAMPLE / 2 || scans >= 256 {
                 return Ok(time / scans);

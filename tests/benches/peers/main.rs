@@ -39,7 +39,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 #[derive(Parser)]
 #[command(long_about = None)]
 struct Arguments {
-    /// Fewer lengths and turns: under a minute.
+    /// Fewer lengths and turns: two to three minutes.
     #[arg(long)]
     quick: bool,
     /// Only operators whose name contains this; may be given several times.

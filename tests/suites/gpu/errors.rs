@@ -26,9 +26,9 @@ pub(crate) fn add(trials: &mut Trials) {
         ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 2 })), || format!("{error:?}"))?;
         ensure(stream.clone_dtoh(&output)? == [7, 7], || "the output was touched".to_owned())
     });
-    trials.add("foreign_context", || {
+    trials.add_on_two_devices("foreign_context", || {
         let scanner = Scanner::cuda(0)?;
-        let other = CudaContext::new_non_primary(0, 0)?;
+        let other = CudaContext::new(1)?;
         let stream = other.default_stream();
         let mut buffer = stream.clone_htod(&[1, 2, 3])?;
         let error = scanner.scan(ops::sum::<i32>()).on(&stream).run_in_place(&mut buffer).err();

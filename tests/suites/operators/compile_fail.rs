@@ -69,7 +69,9 @@ fn normalised(message: &str, file: &Path, workspace: &Path) -> String {
     let mut elsewhere = false;
     let mut own_room = 1;
     let mut lines = Vec::new();
-    for line in message.trim_end().lines() {
+    // A file of this build's own.
+    let is_kept = |line: &&str| !["full name for the type", "using `--verbose`"].iter().any(|of| line.contains(of));
+    for line in message.trim_end().lines().filter(is_kept) {
         let (numbers, rest) =
             line.split_at(room.min(line.find(|c: char| c != ' ' && !c.is_ascii_digit()).unwrap_or(0)));
         let is_margin = numbers.len() == room;

@@ -169,18 +169,10 @@ macro_rules! deep {
     };
 }
 
-macro_rules! fifty {
-    ($way:ident $($rest:tt)*) => {
-        deep!([$way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way
-            $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way $way
-            $way $way $way $way $way $way $way] $($rest)*);
-    };
-}
-
-fifty!(p parentheses a b (a));
-fifty!(b blocks a b a);
-fifty!(e else_ifs a b { a });
-fifty!(i ifs a b { a });
+deep!([p p p p p p p p p p] parentheses a b (a));
+deep!([b b b b b b b b b b] blocks a b a);
+deep!([e e e e e e e e e e e e e e e e e e e e e e e e e] else_ifs a b { a });
+deep!([i i i i i i i i i i] ifs a b { a });
 deep!([n n n n n n n n n n n n n n n n n n n n] signs a b a);
 
 #[test]

@@ -119,6 +119,41 @@ fn totals_have_kernels_of_their_own() {
     assert!(!with_total.missing(&scan, &limits("sm_90")).unwrap().is_empty());
 }
 
+#[test]
+fn totals_of_segments_have_kernels_of_their_own() {
+    fetch_nvrtc().unwrap();
+    let scan = Scanner::cpu().scan(ops::sum::<u16>()).by_offsets(&[0_u32]);
+    let with_totals = Bundle::new().architecture("sm_80").with_totals(&scan).compile().unwrap();
+    let with_totals = Precompiled::open(with_totals).unwrap();
+    assert!(with_totals.kernels().iter().all(|kernel| kernel.name.contains("total of each")), "{with_totals:?}");
+    assert!(!with_totals.missing(&scan, &limits("sm_80")).unwrap().is_empty());
+}
+
+/// Of device memory, a reduction by segments is a scan, and takes the last result of each segment.
+#[test]
+fn reductions_by_segments_have_kernels_of_the_last_results() {
+    fetch_nvrtc().unwrap();
+    let reduce = Scanner::cpu().reduce(ops::sum::<u16>());
+    let named = |bundle: Bundle| {
+        let kernels = Precompiled::open(bundle.architecture("sm_80").compile().unwrap()).unwrap();
+        kernels.kernels().iter().filter(|kernel| kernel.name.contains("last result")).count()
+    };
+    assert_eq!(named(Bundle::new().with(&reduce.clone().by_offsets(&[0_u32]))), 1);
+    assert_eq!(named(Bundle::new().with(&reduce)), 0);
+}
+
+/// Devices execute code of an earlier minor number, not of a later one.
+#[test]
+fn code_of_a_later_minor_number_is_none_of_an_earlier_one() {
+    fetch_nvrtc().unwrap();
+    let scan = Scanner::cpu().scan(ops::sum::<f32>());
+    let bytes = Bundle::new().architecture("sm_89").with(&scan).compile().unwrap();
+    let kernels = Precompiled::open(bytes).unwrap();
+    for (architecture, whole) in [("sm_89", true), ("sm_86", false), ("sm_80", false)] {
+        assert_eq!(kernels.missing(&scan, &limits(architecture)).unwrap().is_empty(), whole, "{architecture}");
+    }
+}
+
 /// Every array is of the kind that the same array of device memory has.
 #[test]
 fn kinds_of_arrays_have_kernels_of_their_own() {

@@ -1,7 +1,7 @@
 //! Scans by columns on the CPU against a plain loop, bit for bit, and what is refused.
 
 use scan_codegen::{Arrays, ScanSpec};
-use scan_runtime::{Error, ScanKind, ScanOp, Scanner};
+use scan_runtime::{Error, ScanKind, ScanOp, Scanner, ops};
 use scan_tests::{
     columns::{ColumnsOperator, Reading, Recurrence, Step, Summarize, Summary},
     reference::{self, WAYS},
@@ -46,6 +46,19 @@ fn equals_a_plain_loop() {
             assert!(found.eq(expected), "{spec}, {len} elements, restarting: {}", begins.is_some());
         }
     }
+}
+
+/// A function over any type of numbers needs no other bound for scans by columns.
+#[test]
+fn numbers_of_any_type_lie_in_arrays() {
+    fn counted<T: ops::Number>(values: &[T]) -> (Vec<T>, Vec<T>) {
+        let (mut sums, mut before) = (values.to_vec(), values.to_vec());
+        let scan = Scanner::cpu().scan(ops::with_exclusive(ops::sum::<T>())).columns();
+        scan.run_into(values, (&mut before, &mut sums)).unwrap();
+        (before, sums)
+    }
+    assert_eq!(counted(&[1_u8, 2, 3]), (vec![0, 1, 3], vec![1, 3, 6]));
+    assert_eq!(counted(&[1.5_f64, 2.0]), (vec![0.0, 1.5], vec![1.5, 3.5]));
 }
 
 #[test]

@@ -11,14 +11,16 @@ pub(crate) fn write(out: &mut impl Write) -> io::Result<()> {
     };
     let folder = cache.folder().display();
     match cache.entries().and_then(|entries| Ok((entries, cache.size()?))) {
-        Ok((entries, bytes)) => writeln!(
-            out,
-            "kernels on disk  {entries} entries, {:.1} MiB of {} at the most, in {folder}",
-            bytes as f64 / f64::from(1 << 20),
-            cache.limit() >> 20
-        ),
+        Ok((entries, bytes)) => {
+            let mebibytes = bytes as f64 / f64::from(1 << 20);
+            let limit = match cache.is_read_only() {
+                true => "and none can be added".to_owned(),
+                false => format!("of {} at the most", cache.limit() >> 20),
+            };
+            writeln!(out, "kernels on disk  {entries} entries, {mebibytes:.1} MiB {limit}, in {folder}")
+        }
         Err(error) => {
-            writeln!(out, "kernels on disk  {folder} cannot be read ({error}); set {CACHE_VARIABLE} to another folder")
+            writeln!(out, "kernels on disk  {folder} is not used: {error}; set {CACHE_VARIABLE} to another folder")
         }
     }
 }

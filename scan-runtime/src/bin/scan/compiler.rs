@@ -16,7 +16,12 @@ pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<Result<()
                 Location::File(path) => path.display().to_string(),
                 Location::Loader => loaded("libnvrtc.so").unwrap_or_else(|| "where the loader looks".to_owned()),
             };
-            writeln!(out, "NVRTC            {major}.{minor}, {path}")?;
+            let architectures = nvrtc::architectures().unwrap_or_default();
+            let range = match (architectures.first(), architectures.last()) {
+                (Some(oldest), Some(newest)) => format!(" for {oldest} to {newest}"),
+                _ => String::new(),
+            };
+            writeln!(out, "NVRTC            {major}.{minor}{range}, {path}")?;
         }
         (Ok(_), Some(Err(error))) => writeln!(out, "NVRTC            {error}")?,
         _ => writeln!(out, "NVRTC            none")?,

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use scan_runtime::{
     DevicePrepared, Scan, ScanOp,
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUevent_flags},
+    milliseconds_between,
 };
 
 use super::Race;
@@ -34,7 +35,7 @@ where
         let start = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
         (0..calls).try_for_each(|_| call(self))?;
         let end = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
-        Ok(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end)?.max(0.0)) / 1e3))
+        Ok(Duration::from_secs_f64(f64::from(milliseconds_between(&start, &end)?.max(0.0)) / 1e3))
     }
 }
 

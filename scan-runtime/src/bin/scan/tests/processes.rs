@@ -45,6 +45,17 @@ fn what_is_missing_is_told_with_the_command_that_mends_it() {
     assert!(report.contains("looked into    /no/such/folder: not there"), "{report}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_of_kernels_that_is_not_used_is_said_to_be_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let report = process("", &[("SCAN_NVRTC", "off"), ("SCAN_CACHE", folder.path().to_str().unwrap())]);
+    let line = format!("kernels on disk  {} is not used: others may write to it", folder.path().display());
+    assert!(report.contains(&line) && report.contains("set SCAN_CACHE to another folder"), "{report}");
+}
+
 /// Where `pip` puts what the command for NVRTC installs is where it is looked for, whoever manages the Pythons.
 #[test]
 fn what_pip_installs_is_looked_for() {
