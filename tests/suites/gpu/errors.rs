@@ -26,17 +26,6 @@ pub(crate) fn add(trials: &mut Trials) {
         ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 2 })), || format!("{error:?}"))?;
         ensure(stream.clone_dtoh(&output)? == [7, 7], || "the output was touched".to_owned())
     });
-    trials.add_on_two_devices("foreign_context", || {
-        let scanner = Scanner::cuda(0)?;
-        let other = CudaContext::new(1)?;
-        let stream = other.default_stream();
-        let mut buffer = stream.clone_htod(&[1, 2, 3])?;
-        let error = scanner.scan(ops::sum::<i32>()).on(&stream).run_in_place(&mut buffer).err();
-        ensure(matches!(error, Some(Error::ForeignContext { what: "stream" })), || format!("{error:?}"))?;
-        let own = scanner.context().ok_or("no context")?.default_stream();
-        let error = scanner.scan(ops::sum::<i32>()).on(&own).run_in_place(&mut buffer).err();
-        ensure(matches!(error, Some(Error::ForeignContext { what: "buffer" })), || format!("{error:?}"))
-    });
     trials.add_alone("alone_large_out_of_memory", || {
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
