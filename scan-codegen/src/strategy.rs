@@ -84,7 +84,8 @@ pub enum Network {
         /// Whether an unused slot after every 32 values avoids the bank conflicts of the tree's strides.
         padded: bool,
     },
-    /// Blelloch 1990: exclusive, with an up-sweep, the identity at the root, and a down-sweep. It needs an identity.
+    /// Blelloch 1990: exclusive, with an up-sweep, the identity at the root, and a down-sweep. It needs an identity, with
+    /// which it combines no value.
     Blelloch {
         /// As for [`Network::BrentKung`].
         padded: bool,

@@ -36,13 +36,14 @@ impl Network {
     /// | Kogge-Stone | n ⌈log₂ n⌉ − (2^⌈log₂ n⌉ − 1) | ⌈log₂ n⌉ | 2 ⌈log₂ n⌉ + 1 |
     /// | Hillis-Steele | the same | ⌈log₂ n⌉ | ⌈log₂ n⌉ + 2 |
     /// | Brent-Kung | (n − ones(n)) + (n − 1 − ⌊log₂ n⌋) | ⌊log₂ n⌋ + ⌊log₂ n/3⌋ + 1 | steps + 1 |
-    /// | Blelloch, m = 2^⌈log₂ n⌉ ≥ 2 | 2 (m − 1) | 2 log₂ m | 2 log₂ m + 3 |
+    /// | Blelloch | 2 (n − 1) − ⌈log₂ n⌉ | ⌈log₂ n⌉ + ⌊log₂ (n − 1)/3⌋ + 1 | 2 ⌈log₂ n⌉ + 3, at least 5 |
     /// | warp shuffles, w = ⌈n/32⌉ | that of Kogge-Stone for each warp and for w, and n − 32 | ⌈log₂ 32⌉ + ⌈log₂ w⌉ + 1 | 4 |
     ///
     /// Brent-Kung's up-sweep takes ⌊n/2⌋ + ⌊n/4⌋ + … applications, which is n less its binary ones. Its down-sweep
     /// takes ⌊(n − s)/2s⌋ for every stride s, which adds up to n − 1 − ⌊log₂ n⌋. For a power of two: 2n − 2 − log₂ n in
-    /// 2 log₂ n − 1 steps. Blelloch's tree gives an exclusive scan; making it `inclusive` costs n more applications,
-    /// and two more steps and barriers.
+    /// 2 log₂ n − 1 steps. Blelloch's tree gives an exclusive scan. Of the texts' 2 (n − 1) applications those are left
+    /// out that combine the identity, one on each level of the down-sweep. Making it `inclusive` costs n − 1 more
+    /// applications, and up to two more steps and barriers.
     pub fn cost(self, n: u64, inclusive: bool) -> BlockCost {
         let (up, down) = (log_up(n), log_down(n));
         let cost = |applications, steps, barriers| BlockCost { applications, steps, barriers };
@@ -59,9 +60,9 @@ impl Network {
                 cost(on_the_way_up.saturating_add(n - 1 - down), steps, steps + 1)
             }
             Network::Blelloch { .. } => {
-                let levels = up.max(1);
-                let tree = cost(saturated(2 * ((1 << levels) - 1)), 2 * levels, 2 * levels + 3);
-                let own = if inclusive { cost(n, n.min(2), 2) } else { BlockCost::default() };
+                let steps = up + if n > 3 { log_down((n - 1) / 3) + 1 } else { 0 };
+                let tree = cost((n - 1).saturating_add(n - 1 - up), steps, 2 * up.max(1) + 3);
+                let own = if inclusive { cost(n - 1, (n / 2).min(2), 2) } else { BlockCost::default() };
                 tree + own
             }
             Network::WarpShuffle => {
@@ -120,7 +121,7 @@ mod tests {
             assert_eq!(cost(Network::KoggeStone, true), (n * log - (n - 1), log));
             assert_eq!(cost(Network::HillisSteele, true), (n * log - (n - 1), log));
             assert_eq!(cost(brent_kung, true), (2 * n - 2 - log, 2 * log - 1));
-            assert_eq!(cost(Network::Blelloch { padded: false }, false), (2 * (n - 1), 2 * log));
+            assert_eq!(cost(Network::Blelloch { padded: false }, false), (2 * (n - 1) - log, 2 * log - 1));
         }
     }
 

@@ -4,14 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 use scan_codegen::{Overrides, Segments};
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{Emulator, Module, Program},
     extent::compiled,
     operators::{MatrixProduct, TestOperator, inputs, mixed},
     reference::WAYS,
     segments::{Heads, Restart, fit, places},
-    strategies::{IN_REGISTERS, LOOK_AHEAD},
+    strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
 
 /// The way to tell by bits.
@@ -68,6 +68,33 @@ fn heads_over_three_levels() {
             let emulator = Emulator::new(rare as u64).check(fit);
             let result = program.with_heads(Heads::new(BITS, &begins)).verify(&emulator, &places(&begins));
             result.unwrap_or_else(|error| panic!("a head in {rare}: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// A sum of -0.0 is -0.0, by every network and carry: no value is combined with the identity, 0.0, with which an exclusive
+/// scan begins.
+#[test]
+fn sums_of_negative_zeros_are_negative_zeros() {
+    type Op = ops::Sum<f32>;
+    let of_kind = |(kind, turn)| {
+        strategies::in_turn(turn).map(move |(_, strategy)| {
+            let mut overrides = Overrides::default().strategy(strategy).threads(32);
+            overrides.run = (strategy.block.coarsened || strategy.block.in_registers).then_some(4);
+            Program::<Op>::new(ops::sum(), kind, None, &overrides).unwrap()
+        })
+    };
+    let kinds = [(ScanKind::Inclusive, 0), (ScanKind::Exclusive, 1)];
+    let programs: Vec<_> = kinds.into_iter().flat_map(of_kind).collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let tile = program.plan.tile as usize;
+        for length in [1, tile - 3, tile, 3 * tile + 5] {
+            let length = length.min(program.plan.max_len as usize);
+            let emulator = Emulator::new(length as u64).resident_blocks(usize::MAX);
+            let result = program.verify(&emulator, &vec![-0.0; length]);
+            let output = result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan)).output;
+            assert!(output[1..].iter().all(|sum| sum.to_bits() == (-0.0_f32).to_bits()), "{}", program.plan);
         }
     }
 }

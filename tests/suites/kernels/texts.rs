@@ -44,8 +44,9 @@ fn applications_and_steps_are_those_of_the_texts() {
             assert_eq!(brent_kung.phases, 2 * log - 1);
         }
         let blelloch = in_block(Network::Blelloch { padded: false }, ScanKind::Exclusive, n);
-        assert_eq!(blelloch.applications, u64::from(2 * (n - 1)));
-        assert_eq!(blelloch.phases, 2 * log);
+        // The texts count those with the identity, one on each level of the way down, and the first of them is alone.
+        assert_eq!(blelloch.applications, u64::from(2 * (n - 1) - log));
+        assert_eq!(blelloch.phases, 2 * log - 1);
         let sequential = in_block(Network::Sequential, ScanKind::Inclusive, 1 << 6);
         assert_eq!((sequential.applications, sequential.steps), (63, 63));
     }

@@ -9,8 +9,8 @@ const UP: &str = "x[i] = op.combine(x[i - stride], x[i]);";
 const READ_LEFT: &str = "const State first_half = x[i - stride];";
 const READ_RIGHT: &str = "const State prefix = x[i];";
 const WRITE_LEFT: &str = "x[i - stride] = prefix;";
-const WRITE_RIGHT: &str =
-    "x[i] = head_among(heads, i - 2 * stride + 1, i - stride) ? first_half : op.combine(prefix, first_half);";
+const WRITE_RIGHT: &str = "x[i] = is_first || head_among(heads, i - 2 * stride + 1, i - stride) \
+                           ? first_half : op.combine(prefix, first_half);";
 
 /// What computing padded addresses takes a warp at each level, as the texts count: a shift and an addition for each of two
 /// operands, on the way up and on the way down.
