@@ -183,8 +183,8 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`Error::NoNvrtc`], [`Error::Compile`], [`Error::Plan`] for a scan that one of the architectures does not support, and
-    /// [`Error::Bundle`] if no architecture is named, or an invalid one.
+    /// [`Error::NoNvrtc`], [`Error::NvrtcArchitecture`], [`Error::Compile`], [`Error::Plan`] for a scan that one of the
+    /// architectures does not support, and [`Error::Bundle`] if no architecture is named, or an invalid one.
     pub fn compile(&self) -> Result<Vec<u8>, Error> {
         if self.targets.is_empty() {
             return Err(cannot("no architecture is named: add `.architecture(\"sm_90\")`".to_owned()));
