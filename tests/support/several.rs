@@ -66,7 +66,8 @@ impl ColumnsOperator for Splitter {
     fn new() -> Self {
         Splitter
     }
-    /// One of the places, in the middle, is beyond any output. The lower halves of the places that follow from it are not.
+    /// One of the places, in the middle, leads beyond any output, though the lower halves of the places that are
+    /// computed from it do not.
     fn inputs(len: usize, seed: u64) -> Vec<Parcel> {
         let mut inputs = Router::inputs(len, seed);
         inputs.iter_mut().skip(len / 2).take(1).for_each(|parcel| parcel.place = FAR);

@@ -2,7 +2,7 @@
 
 use scan_runtime::{
     Error, Scanner,
-    cudarc::driver::{CudaContext, CudaSlice, result::device},
+    cudarc::driver::{CudaSlice, result::device},
     ops,
 };
 

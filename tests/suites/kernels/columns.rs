@@ -159,7 +159,7 @@ fn as_planned() {
     }
 }
 
-/// Each array in turn is the only one that bulk copies cannot begin in: one that is not looked at alone decides nothing.
+/// Each array in turn is the only one that bulk copies cannot begin in.
 #[test]
 fn any_one_of_the_arrays_is_not_aligned() {
     let (_, program) = case::<Summarize>(&overrides_of(SHAPES[0]), BY_FIELD, 1, None);

@@ -1,4 +1,5 @@
-//! Scans, reductions and last results beyond 2^32: what [`scan_tests::distant`] executes, and cuts of 64 bits to 32 that it must find.
+//! Scans, reductions and last results beyond 2^32: what [`scan_tests::distant`] executes, and cuts of 64 bits to 32
+//! that it must find.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 

@@ -55,7 +55,8 @@ where
     }
 }
 
-/// The elements at the edge, those of one tile before them, and what their scan gives. The tile before stands for all that is before.
+/// The elements at the edge, those of one tile before them, and the results of their scan. The tile before stands for
+/// all tiles before it.
 struct Elements {
     /// The first that is executed, and the end of all.
     first: u64,
@@ -171,7 +172,8 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         stretches.are_as_expected(&found.map_err(|error| error.to_string())?)
     }
 
-    /// The turns, and the statuses of the tiles that are executed and of some before them, of which the last tells what stands before.
+    /// The tickets, and the statuses of the tiles that are executed and of some before them, of which the last has the
+    /// exclusive prefix.
     fn add_statuses(&self, stretches: &mut Stretches, before: Span) {
         const LOOKED_AT: u64 = 300;
         let carry = self.program.plan.strategy.carry;

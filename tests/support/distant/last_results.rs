@@ -18,10 +18,10 @@ const THREADS: u64 = 32;
 /// Elements of a thread that looks for heads.
 const RUN: u64 = 32;
 
-/// What tells where segments begin: rows of three elements, offsets, flags.
+/// How segments are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// As rows.
+pub enum SegmentsBy {
+    /// As rows of three elements.
     Rows,
     /// By offsets.
     Offsets,
@@ -30,14 +30,14 @@ pub enum Told {
 }
 
 /// All of them.
-pub const LAST_RESULTS: [Told; 3] = [Told::Rows, Told::Offsets, Told::Flags];
+pub const LAST_RESULTS: [SegmentsBy; 3] = [SegmentsBy::Rows, SegmentsBy::Offsets, SegmentsBy::Flags];
 
 /// A program whose text has been changed so that its blocks take themselves for those at the edge.
 #[derive(Clone, Debug)]
 pub struct DistantLastResults {
     /// The program with the changed text.
     pub program: LastResultsProgram,
-    told: Told,
+    by: SegmentsBy,
 }
 
 impl HasSource for DistantLastResults {
@@ -52,23 +52,23 @@ impl DistantLastResults {
     /// # Panics
     ///
     /// If there is no such program.
-    pub fn new(told: Told) -> Self {
-        let source = match told {
-            Told::Rows => HeadSource::Rows(3),
-            Told::Offsets => HeadSource::LongOffsets(Vec::new()),
-            Told::Flags => HeadSource::Flags(Vec::new()),
+    pub fn new(by: SegmentsBy) -> Self {
+        let source = match by {
+            SegmentsBy::Rows => HeadSource::Rows(3),
+            SegmentsBy::Offsets => HeadSource::LongOffsets(Vec::new()),
+            SegmentsBy::Flags => HeadSource::Flags(Vec::new()),
         };
         let heads = Heads { begins: Vec::new(), source };
         let program = LastResultsProgram::new(&ops::sum::<u32>(), &heads, THREADS as u32);
-        let mut program = program.unwrap_or_else(|error| panic!("{told:?}: {error}"));
-        program.source = at_the_edge(told, &program.source);
-        DistantLastResults { program, told }
+        let mut program = program.unwrap_or_else(|error| panic!("{by:?}: {error}"));
+        program.source = at_the_edge(by, &program.source);
+        DistantLastResults { program, by }
     }
 
     /// The same with another text, in the same way changed.
     pub fn with_source(&self, source: &KernelSource) -> Self {
         let mut distant = self.clone();
-        distant.program.source = at_the_edge(self.told, source);
+        distant.program.source = at_the_edge(self.by, source);
         distant
     }
 
@@ -81,7 +81,7 @@ impl DistantLastResults {
         let mut stretches = Stretches::default();
         let of_nothing = 9_u32;
         // Segments, or elements, of four blocks, the last of which is not full.
-        let first = first_block(self.told) * self.of_block();
+        let first = first_block(self.by) * self.of_block();
         let end = first + 4 * self.of_block() - 5;
         let segments = &self.program.plan.segments;
         let schedule = self.program.plan.schedule_aligned(end - first, 1).map_err(|error| error.to_string())?;
@@ -136,7 +136,7 @@ impl DistantLastResults {
                         Some(prefix)
                     })
                     .collect();
-                let at = 8 * first_block(self.told);
+                let at = 8 * first_block(self.by);
                 let mut counting = Stretches::default();
                 counting.read(Argument::Heads, first, stretches.all[0].bytes.clone());
                 counting.write(counts_at, at, all_bytes(&counts));
@@ -178,21 +178,21 @@ impl DistantLastResults {
 
     /// Segments, or elements, of a block.
     fn of_block(&self) -> u64 {
-        of_block(self.told)
+        of_block(self.by)
     }
 }
 
-fn of_block(told: Told) -> u64 {
-    if told == Told::Flags { THREADS * RUN } else { THREADS }
+fn of_block(by: SegmentsBy) -> u64 {
+    if by == SegmentsBy::Flags { THREADS * RUN } else { THREADS }
 }
 
 /// The block before the edge.
-fn first_block(told: Told) -> u64 {
-    EDGE / of_block(told) - 1
+fn first_block(by: SegmentsBy) -> u64 {
+    EDGE / of_block(by) - 1
 }
 
-fn at_the_edge(told: Told, source: &KernelSource) -> KernelSource {
+fn at_the_edge(by: SegmentsBy, source: &KernelSource) -> KernelSource {
     let mut source = source.clone();
-    source.text = source.text.replace("blockIdx.x", &format!("({}u + blockIdx.x)", first_block(told)));
+    source.text = source.text.replace("blockIdx.x", &format!("({}u + blockIdx.x)", first_block(by)));
     source
 }

@@ -1,6 +1,6 @@
-//! Scans and reductions of more than 2^32 elements: a few tiles of them are executed, on both sides of element 2^32, and only what
-//! these read and write is there. What stands before them is told as the tiles before them would have told it. An index that has
-//! lost its upper half leads to where nothing is.
+//! Scans and reductions of more than 2^32 elements. A few tiles are executed, on both sides of element 2^32, and only
+//! the memory that these read and write exists. The statuses of the tiles before them are in memory as those tiles
+//! would have published them. An index that has lost its upper half leads to memory that does not exist.
 
 mod columns;
 mod flat;
@@ -12,7 +12,7 @@ use scan_runtime::{__private::bytes_of, Carry, ScanElement};
 
 pub use columns::{DistantColumns, Far};
 pub use flat::{Distant, Kernels, Segmented};
-pub use last_results::{DistantLastResults, LAST_RESULTS, Told};
+pub use last_results::{DistantLastResults, LAST_RESULTS, SegmentsBy};
 
 use crate::operators::Span;
 

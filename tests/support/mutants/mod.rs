@@ -7,6 +7,7 @@
 mod crew;
 pub mod probes;
 mod rules;
+mod rust;
 pub mod survivors;
 
 use std::{collections::HashMap, fmt, sync::LazyLock};
@@ -14,6 +15,7 @@ use std::{collections::HashMap, fmt, sync::LazyLock};
 use scan_codegen::Templates;
 
 pub use crew::{Crew, Outcome, serve};
+pub use rust::RustMutant;
 
 /// Templates that no mutant is made of, and why.
 pub const LEFT_OUT: [(&str, &str); 6] = [

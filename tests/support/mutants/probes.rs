@@ -402,8 +402,8 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
     of::<Coder>(probes, &values().reverse(), (64, 1, 1, 32));
 }
 
-/// Launches along an axis in the last epochs of a cycle, and in the first ones of the next: each reads its own statuses.
-/// Those of the cycle before are from a launch in the same epoch.
+/// Launches along an axis in the middle and at the end of a cycle of epochs: at the end, the statuses are cleared that
+/// are not used.
 fn epochs_along_an_axis(probes: &mut Vec<Probe>) {
     const CYCLE: u32 = 1 << 22;
     let overrides = Overrides::default().threads(64).run(2).blocks(5);

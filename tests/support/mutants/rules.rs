@@ -208,6 +208,60 @@ pub(super) fn changes(line: &str, shape: &str) -> Vec<Change> {
     changes
 }
 
+/// Names that are taken for each other in Rust.
+const NAMES_OF_RUST: [(&str, &str, &str); 7] = [
+    ("side", "input", "output"),
+    ("side", "inputs", "outputs"),
+    ("side", "input_stride", "output_stride"),
+    ("side", "input_len", "output_len"),
+    ("axis", "rows", "columns"),
+    ("axis", "start", "end"),
+    ("axis", "first", "last"),
+];
+
+/// Every mistake in a line of Rust: those of a template, names that only Rust has, a check that always holds or never
+/// does, an argument that is not checked, and a list without one of its items, which may be a key without a part.
+pub(super) fn changes_of_rust(line: &str, shape: &str) -> Vec<Change> {
+    if ["use ", "pub use ", "mod ", "pub mod ", "#["].iter().any(|start| shape.trim_start().starts_with(start)) {
+        return Vec::new();
+    }
+    let mut changes = changes(line, shape);
+    let mut replace = |rule, at: usize, length: usize, by: &str| {
+        let changed = format!("{}{by}{}", &line[..at], &line[at + length..]);
+        if changed != line && !changes.iter().any(|(_, text)| *text == changed) {
+            changes.push((rule, changed));
+        }
+    };
+    for (rule, one, other) in NAMES_OF_RUST {
+        for (from, to) in [(one, other), (other, one)] {
+            for at in words(shape, from) {
+                replace(rule, at, from.len(), to);
+            }
+        }
+    }
+    for at in words(shape, "if") {
+        let condition = at + "if ".len();
+        let end = shape.get(condition..).and_then(|rest| at_depth_0(rest, " {")).map(|length| condition + length);
+        if let Some(end) = end.filter(|_| !shape[condition..].starts_with("let ")) {
+            replace("check", condition, end - condition, "true");
+            replace("check", condition, end - condition, "false");
+        }
+    }
+    for at in places(shape, "[").filter(|&at| !ends_with_word(&shape[..at]) && !shape[..at].ends_with([')', ']', '#']))
+    {
+        let Some(end) = closing(shape, at + 1) else { continue };
+        let mut first = at + 1;
+        while let Some(comma) = at_depth_0(&shape[first..end], ", ") {
+            replace("key", first, comma + 2, "");
+            first += comma + 2;
+        }
+        if first > at + 1 {
+            replace("key", first - 2, end + 2 - first, "");
+        }
+    }
+    changes
+}
+
 fn places<'a>(shape: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
     shape.match_indices(part).map(|(at, _)| at)
 }
@@ -391,6 +445,27 @@ mod tests {
             let found = changes(line, &shape);
             assert!(found.contains(&(rule, changed.to_owned())), "{line}: {found:?}");
         }
+    }
+
+    #[test]
+    fn every_rule_of_rust_has_its_line() {
+        let cases = [
+            ("side", "let at = leads(one.input_stride, 3);", "let at = leads(one.output_stride, 3);"),
+            ("side", "beyond(inputs) && f(x)", "beyond(outputs) && f(x)"),
+            ("axis", "let row = start + 1;", "let row = end + 1;"),
+            ("check", "if start == 0 { 0 } else { f(start) }", "if true { 0 } else { f(start) }"),
+            ("check", "    if a.is_empty() || b <= c {", "    if false {"),
+            ("check", "beyond(inputs) && beyond(outputs)", "beyond(inputs)"),
+            ("drop", "        self.check(len)?;", "        "),
+            ("key", "let key = hash([name, version, options]);", "let key = hash([name, options]);"),
+            ("key", "let key = hash([name, version, options]);", "let key = hash([name, version]);"),
+            ("clamp", "let step = max(a, 1);", "let step = (a);"),
+        ];
+        for (rule, line, changed) in cases {
+            let found = changes_of_rust(line, line);
+            assert!(found.contains(&(rule, changed.to_owned())), "{line}: {found:?}");
+        }
+        assert_eq!(changes_of_rust("use a::{input, output};", "use a::{input, output};"), []);
     }
 
     #[test]
