@@ -1,28 +1,17 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them,
-//! `default` the planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the
-//! shapes of short and middle lengths), `floor` (what short scans wait for), `early` (launches that begin before what
-//! is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis),
-//! `rows` (an initial value and a total for each),
-//! `profile-…`, `operators` (those of the gallery, `variants` of them, shapes of look-ahead warps in `turns`,
-//! other `carries`, only the `longest` inputs) and
-//! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before
-//! anything is timed, and that with the CPU. A time is the median of several samples, each between two events on the
-//! stream.
+//! `default` the planner's shapes only; `trace` (the cycles of each phase of look-ahead), `lengths`, `views` (that begin
+//! anywhere, and in place), `axis` (scans along an axis), `rows` (an initial value and a total for each), `operators`
+//! (those of the gallery, `variants` of them, shapes of look-ahead warps in `turns`, other `carries`, only the `longest`
+//! inputs) and `segments` ask for more; `compile` compiles the kernels of `trace` and needs no device. What a shape gives
+//! is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median of several
+//! samples, each between two events on the stream.
 
 #[path = "engine/axis.rs"]
 mod axis;
-#[path = "engine/back.rs"]
-mod back;
-#[path = "engine/early.rs"]
-mod early;
-#[path = "engine/floor.rs"]
-mod floor;
 #[path = "engine/operators.rs"]
 mod operators;
-#[path = "engine/parts.rs"]
-mod parts;
 #[path = "engine/rows.rs"]
 mod rows;
 #[path = "engine/segments.rs"]
@@ -31,7 +20,7 @@ mod segments;
 use std::{error::Error, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, KernelSource, Overrides, Plans, ScanSpec, plan, render};
+use scan_codegen::{Architecture, Argument, DeviceLimits, KernelSource, Overrides, Plans, ScanSpec, plan, render};
 use scan_runtime::{
     BlockScan, Carry, DeviceBuffer, DeviceBufferMut, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
@@ -198,31 +187,16 @@ fn main() -> Outcome {
     let asked_for = |name: &str| names.iter().any(|wanted| wanted == name);
     let wanted = |name: &str| names.is_empty() || asked_for(name);
     if asked_for("compile") {
-        // Whether the parts still stand in the kernels can be seen without a device.
-        compile_traced()?;
-        floor::compile_all(&parts::h200())?;
-        return parts::compile_all(&names);
+        return compile_traced();
     }
     let scanner = Scanner::cuda(0)?;
-    if names.iter().any(|name| name.starts_with("profile-")) {
-        return parts::profile(&scanner, &names);
-    }
     println!("{}\n", scanner.backend());
-    if asked_for("parts") {
-        return parts::sweep_all(&scanner, |name| names.len() == 1 || asked_for(name));
-    }
     if asked_for("rows") {
         return rows::sweep_all(&scanner);
     }
     if asked_for("axis") {
         let all = !names.iter().any(|name| name.starts_with("axis-"));
         return axis::sweep_all(&scanner, asked_for("shapes"), |name| all || asked_for(name));
-    }
-    if asked_for("early") {
-        return early::sweep_all(&scanner, |name| names.len() == 1 || asked_for(name));
-    }
-    if asked_for("launches") {
-        return parts::launch_times(&scanner);
     }
     println!("| operator | threads × teams | elements a thread | stages | copy, µs | scan, µs | ratio to copy |");
     println!("|---|---|---:|---:|---:|---:|---:|");
@@ -235,17 +209,6 @@ fn main() -> Outcome {
         println!("|---|---|---:|---:|{}", TICKS.map(|_| "---:|").join(""));
         visit_operators(&mut Traced { scanner: &scanner, wanted });
         visit_gallery(&mut TracedGallery { scanner: &scanner, wanted: asked_for });
-    }
-    if asked_for("back") {
-        let wanted = |name: &str| names.len() == 1 || asked_for(&format!("back-{name}"));
-        visit_operators(&mut Back { scanner: &scanner, wanted, head_source: None });
-        for head_source in segments::HeadSource::ALL {
-            let wanted = |name: &str| asked_for(&format!("back-{name}-{head_source}"));
-            visit_operators(&mut Back { scanner: &scanner, wanted, head_source: Some(head_source) });
-        }
-    }
-    if asked_for("floor") {
-        floor::sweep(&scanner)?;
     }
     if asked_for("operators") {
         let asked = if asked_for("variants") {
@@ -320,23 +283,6 @@ impl<W: Fn(&str) -> bool> Visitor for Sweep<'_, W> {
             && let Err(error) = sweep::<Op>(name, self.scanner, self.only_default)
         {
             println!("| {name} | {error} | | | | | |");
-        }
-    }
-}
-
-/// The shapes of one block and of look-back.
-struct Back<'a, W> {
-    scanner: &'a Scanner,
-    wanted: W,
-    head_source: Option<segments::HeadSource>,
-}
-
-impl<W: Fn(&str) -> bool> Visitor for Back<'_, W> {
-    fn visit<Op: TestOperator>(&mut self, name: &str) {
-        if (self.wanted)(name)
-            && let Err(error) = back::sweep::<Op>(name, self.scanner, self.head_source)
-        {
-            println!("{name}: {error}");
         }
     }
 }
@@ -672,9 +618,11 @@ fn trace_kernel(
     Ok(())
 }
 
-/// Compiles what `trace` launches, with groups and without.
+/// Compiles what `trace` launches for an H200, with groups and without.
 fn compile_traced() -> Outcome {
-    let (operator, limits) = (MatrixProduct::<4>::new().source(), parts::h200());
+    let operator = MatrixProduct::<4>::new().source();
+    let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
+    limits.shared_bytes_per_block_optin = 227 * 1024;
     for group in [1, 11] {
         let mut overrides = Overrides::default();
         (overrides.strategy, overrides.group) = (Some(with_warp_shuffles(Carry::LookAhead)), Some(group));

@@ -195,7 +195,7 @@ fn carries(plan: &Plan, element: usize) -> Vec<Variant> {
 }
 
 /// Look-ahead with the short runs of middle lengths, of elements of so many bytes.
-pub(super) fn short_runs(element: usize) -> Overrides {
+fn short_runs(element: usize) -> Overrides {
     let (threads, teams, bytes) = SHORT;
     let mut overrides = Overrides::default();
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));

@@ -3,10 +3,10 @@
 
 use std::{fmt, sync::Arc};
 
-use scan_codegen::{OffsetWidth, Overrides, Segments};
+use scan_codegen::Overrides;
 use scan_runtime::{
-    Carry, Plan, Scan, ScanElement, Scanner,
-    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, sys::CUdeviceptr},
+    Carry, Plan, Scan, Scanner,
+    cudarc::driver::{CudaSlice, CudaStream},
     ops,
 };
 use scan_tests::{
@@ -26,7 +26,7 @@ const CHECKED: usize = 1 << 21;
 
 /// How long segments are.
 #[derive(Clone, Copy)]
-pub(crate) enum Lengths {
+enum Lengths {
     Mean(u64),
     /// One over the first half, then segments of 16.
     HalfThen16,
@@ -35,26 +35,11 @@ pub(crate) enum Lengths {
 const LENGTHS: [Lengths; 4] = [Lengths::Mean(2), Lengths::Mean(64), Lengths::Mean(65_536), Lengths::HalfThen16];
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum HeadSource {
+enum HeadSource {
     Flags,
     Bits,
     Keys,
     Offsets,
-}
-
-impl HeadSource {
-    pub(crate) const ALL: [HeadSource; 4] =
-        [HeadSource::Flags, HeadSource::Bits, HeadSource::Keys, HeadSource::Offsets];
-
-    /// What a plan must know of it.
-    pub(crate) fn segments(self) -> Segments {
-        match self {
-            HeadSource::Flags => Segments::HeadFlags,
-            HeadSource::Bits => Segments::HeadBits,
-            HeadSource::Keys => Segments::Keys(u32::layout()),
-            HeadSource::Offsets => Segments::Offsets(OffsetWidth::U32),
-        }
-    }
 }
 
 impl fmt::Display for HeadSource {
@@ -73,28 +58,17 @@ const SHAPES: [(u32, u32, u32, Option<u32>); 5] =
     [(192, 3, 124, None), (192, 3, 156, None), (256, 3, 92, None), (256, 3, 116, None), (128, 3, 188, None)];
 
 /// Where segments begin, told in every way.
-pub(crate) struct Heads {
+struct Heads {
     flags: CudaSlice<u8>,
     bits: CudaSlice<u32>,
     keys: CudaSlice<u32>,
     offsets: CudaSlice<u32>,
     /// The first flags.
-    pub(crate) begins: Vec<bool>,
+    begins: Vec<bool>,
 }
 
 impl Heads {
-    /// Where they are on the device, and how many offsets there are.
-    pub(crate) fn place(&self, head_source: HeadSource, stream: &Arc<CudaStream>) -> (CUdeviceptr, u64) {
-        let place = match head_source {
-            HeadSource::Flags => self.flags.device_ptr(stream).0,
-            HeadSource::Bits => self.bits.device_ptr(stream).0,
-            HeadSource::Keys => self.keys.device_ptr(stream).0,
-            HeadSource::Offsets => self.offsets.device_ptr(stream).0,
-        };
-        (place, self.offsets.len() as u64)
-    }
-
-    pub(crate) fn new(stream: &Arc<CudaStream>, lengths: Lengths, len: usize) -> Outcome<Self> {
+    fn new(stream: &Arc<CudaStream>, lengths: Lengths, len: usize) -> Outcome<Self> {
         let begins = |index: usize| match lengths {
             Lengths::Mean(mean) => mixed(!(index as u64)).is_multiple_of(mean),
             Lengths::HalfThen16 => index >= len / 2 && (index - len / 2).is_multiple_of(16),
@@ -119,7 +93,7 @@ impl Heads {
         })
     }
 
-    pub(crate) fn bytes(&self, head_source: HeadSource) -> usize {
+    fn bytes(&self, head_source: HeadSource) -> usize {
         match head_source {
             HeadSource::Flags => self.flags.num_bytes(),
             HeadSource::Bits => self.bits.num_bytes(),
