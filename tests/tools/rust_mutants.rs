@@ -1,8 +1,8 @@
 //! Makes small mistakes in Rust sources, one at a time, in a copy of the repository, and looks whether a test fails.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin rust_mutants -- scan-codegen/src/columns/axis.rs -- -p scan-codegen --lib columns
-//! $ cargo run -p scan-tests --bin rust_mutants -- scan-runtime/src/heads.rs --sample 20 -- -p scan-runtime --lib
+//! $ cargo run -p scan-tools --bin rust_mutants -- scan-codegen/src/columns/axis.rs -- -p scan-codegen --lib columns
+//! $ cargo run -p scan-tools --bin rust_mutants -- scan-runtime/src/heads.rs --sample 20 -- -p scan-runtime --lib
 //! ```
 
 use std::{
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 
 /// Whether a test fails with each mutant that compiles.
 fn run(arguments: &Arguments) -> Result<bool, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut mutants = Vec::new();
     for file in &arguments.files {
         let text = fs::read_to_string(root.join(file)).map_err(|error| format!("{file}: {error}"))?;
