@@ -4,6 +4,7 @@ use std::{error::Error, path::Path, process::ExitCode, time::Duration};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use scan_tests::{
+    extent::one_in,
     mutants::{Crew, Mutant, Outcome, serve},
     target_dir,
 };
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         };
     }
     let test = || one_of_each_is_found().map_err(|error| Failed::from(error.to_string()));
-    let trials = vec![Trial::test("one_mutant_of_each_of_twelve_templates_is_found", test)];
+    let trials = vec![Trial::test("one_mutant_of_each_of_several_templates_is_found", test)];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -50,7 +51,7 @@ fn first(template: &str, rule: &str) -> Result<Mutant, String> {
 }
 
 fn one_of_each_is_found() -> Result<(), Box<dyn Error>> {
-    let mutants = FOUND.iter().map(|(template, rule)| first(template, rule)).collect::<Result<Vec<_>, _>>()?;
+    let mutants = one_in(2, FOUND).map(|(template, rule)| first(template, rule)).collect::<Result<Vec<_>, _>>()?;
     let crew = Crew {
         program: std::env::current_exe()?,
         folder: target_dir()?.join(format!("mutants-{}", std::process::id())),
