@@ -157,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_no_trace_in_the_text_is_not_counted() {
+    fn parentheses_and_blocks_do_not_count() {
         assert_eq!(nested(2000, "(", ")"), [""; 0]);
         assert_eq!(nested(2000, "{", "}"), [""; 0]);
     }
 
     #[test]
-    fn expressions_and_statements_have_an_end() {
+    fn nesting_beyond_the_limit_is_an_error() {
         let shapes = [("-", "", 255), ("a + (", ")", 255), ("f(", ")", 255), ("", ".abs()", 510), ("", " + a", 509)];
         for (open, close, most) in shapes {
             assert_eq!(nested(most, open, close), [""; 0], "{open}");

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_that_older_bindings_have_no_names_for() {
+    fn errors_without_names_in_older_bindings_mean_a_lost_device() {
         use CUresult::*;
         assert_eq!(IS_LOST_TOO, [CUDA_ERROR_CONTAINED as u32, CUDA_ERROR_TENSOR_MEMORY_LEAK as u32]);
         assert!(is_lost(CUDA_ERROR_CONTAINED) && !is_lost(CUDA_ERROR_INVALID_VALUE));

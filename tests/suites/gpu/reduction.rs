@@ -24,7 +24,7 @@ pub(crate) fn add(trials: &mut Trials) {
     let strategies = strategies::all().filter(|&strategy| strategy.block == block && trials.can_have(strategy));
     let strategies: Vec<_> = strategies.collect();
     trials.add("reductions_by_segments", || scan_tests::reduced::check(&scan_runtime::Scanner::cuda(0)?));
-    trials.add("total", move || {
+    trials.add("totals_of_scans", move || {
         for strategy in strategies {
             let scanner = scanner()?;
             for (len, with_initial_value) in [(0, true), (1, false), (100, true), (1_019, false), (5_000, true)] {
