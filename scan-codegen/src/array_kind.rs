@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_those_that_were_given() {
+    fn kinds_are_stored_as_given() {
         let kinds = [
             ArrayKind::NoMemory,
             ArrayKind::Slice,

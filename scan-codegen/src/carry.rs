@@ -260,7 +260,7 @@ mod tests {
     ];
 
     #[test]
-    fn facts_go_together() {
+    fn facts_of_every_carry_agree() {
         for carry in ALL {
             let facts = carry.describe();
             assert!(!facts.name.is_empty() && !facts.words.is_empty() && !facts.kernels.is_empty(), "{carry:?}");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn only_look_back_goes_by_timing() {
+    fn only_look_back_is_not_deterministic() {
         let by_timing: Vec<Carry> = ALL.into_iter().filter(|carry| !carry.describe().is_deterministic()).collect();
         assert_eq!(by_timing, [Carry::LookBack]);
     }

@@ -51,7 +51,7 @@ mod tests {
     use crate::{ArrayKinds, Arrays};
 
     #[test]
-    fn places_are_numbers_and_as_many_as_the_items() {
+    fn places_must_be_integers_and_as_many_as_the_items() {
         let number = ElementType::primitive;
         let several = |primitive, len| ElementType::array(number(primitive), len);
         let places = |fields: &[ElementType]| {

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_launch_has_no_block() {
+    fn every_launch_has_a_block() {
         assert_eq!(blocks(Segments::Rows, 257), [2]);
         assert!(blocks(Segments::Offsets(OffsetWidth::U32), 0).is_empty());
         assert_eq!(blocks(Segments::HeadFlags, 8_193), [2, 1, 2]);

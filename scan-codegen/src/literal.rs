@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers() {
+    fn literals_of_numbers_keep_every_bit() {
         assert_eq!(text(Primitive::F32, &0.1f32.to_le_bytes()), "f32(0.1f)");
         assert_eq!(text(Primitive::F32, &(-0.0f32).to_le_bytes()), "f32(-0.0f)");
         assert_eq!(text(Primitive::F32, &1e30f32.to_le_bytes()), "f32(1e30f)");

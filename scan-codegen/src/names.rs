@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn cases() {
+    fn names_convert_to_camel_and_snake_case() {
         assert_eq!(camel_case("compose"), "Compose");
         assert_eq!(camel_case("running_max"), "RunningMax");
         assert_eq!(camel_case("Largest"), "Largest");

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_end_with_one_sum() {
+    fn levels_end_with_one_aggregate() {
         let launches = |len| {
             let schedule = plan_for(4, Reduction::Contiguous).schedule(len).unwrap();
             schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect::<Vec<_>>()

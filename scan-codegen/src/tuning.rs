@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn every_element_has_shapes_to_choose_among_and_none_twice() {
+    fn every_element_size_has_several_distinct_shapes() {
         for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64, 256] {
             for len in [1, 1 << 10, 1 << 20, 1 << 28] {
                 let (operator, spec) = (operator_of(bytes), ScanSpec::inclusive());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shapes_of_large_elements_and_sums_are_near_the_planned_ones() {
+    fn shapes_of_large_elements_and_states_are_near_the_planned_ones() {
         for (element, state) in [(8, 72), (100, 100), (144, 144), (256, 256)] {
             let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
             let (spec, len) = (ScanSpec::inclusive(), 1 << 26);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_takes_the_place_of_what_was_there() {
+    fn a_tuned_range_replaces_the_planned_one() {
         let (operator, spec) = (operator_of(4), ScanSpec::inclusive());
         let shape = shapes(&operator, &spec, &hopper(), 1 << 20)[0];
         let (from, to) = (1 << 19, 1 << 21);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_of_this_form_is_none() {
+    fn malformed_lines_parse_to_none() {
         for line in [
             "",
             "from 1 to 2",

@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_light_or_stands_at_few_places_is_written_out() {
+    fn light_functions_and_those_with_few_call_sites_are_inlined() {
         let weigh = |uses: &[_], places| {
             let op = OpSource { functions: vec![function(Primitive::U32, uses, &[])], ..operator_of(4) };
             Weights::of(&op, Places::all(places), WRITTEN_OUT).functions[0]
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_weigh_in_their_callers_unless_they_are_called() {
+    fn inlined_helpers_count_in_the_weight_of_their_callers() {
         let weights = |uses: u64, calls: u64| {
             let helpers = vec![function(Primitive::U32, &[("add", uses)], &[])];
             let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, calls)])];
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn combine_is_called_where_it_is_long_for_its_places() {
+    fn combine_is_called_where_it_is_long_for_its_call_sites() {
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 100)], &[])], ..operator_of(4) };
         assert_eq!([81, 82].map(|places| calls_combine(&op, Places::all(places), WRITTEN_OUT)), [false, true]);
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 23)], &[])], ..operator_of(4) };

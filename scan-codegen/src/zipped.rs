@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn results_take_the_places_of_elements_of_their_size() {
+    fn results_overwrite_elements_of_the_same_size() {
         use Primitive::{F32, I32, U8, U64};
         let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
         let places = |input: &[Primitive], output: &[Primitive]| {

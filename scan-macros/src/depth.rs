@@ -188,13 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_no_trace_in_the_text_is_not_counted() {
+    fn parentheses_and_blocks_do_not_count() {
         assert_eq!(messages(&nested(100, "(", ")")), [""; 0]);
         assert_eq!(messages(&nested(100, "{", "}")), [""; 0]);
     }
 
     #[test]
-    fn expressions_have_an_end() {
+    fn expressions_that_nest_beyond_the_limit_are_errors() {
         for (open, close, most) in [("-", "", 255), ("", ".abs()", 510), ("", " + a", 509)] {
             assert_eq!(messages(&nested(most, open, close)), [""; 0], "{open}");
             let messages = messages(&nested(most + 1, open, close));

@@ -320,7 +320,7 @@ mod tests {
     use crate::attribute;
 
     #[test]
-    fn what_conditions_read_is_read() {
+    fn parameters_read_in_conditions_count_as_read() {
         let parsed = |body: TokenStream| {
             let mut errors = Errors::default();
             let options = attribute::options(quote!(), &[], &mut errors);

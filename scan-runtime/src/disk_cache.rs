@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_loaded() {
+    fn a_stored_entry_is_loaded() {
         let (_folder, cache) = cache();
         assert_eq!(cache.load(&key("a")), None);
         assert!(cache.store(&key("a"), CUBIN) && cache.store(&key("b"), b""));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_a_miss_and_is_mended() {
+    fn a_damaged_entry_is_a_miss_and_is_replaced() {
         let (_folder, cache) = cache();
         cache.store(&key("a"), CUBIN);
         let whole = fs::read(cache.place(&key("a"))).unwrap();
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_longest_ago_goes_first() {
+    fn the_least_recently_used_entry_is_evicted_first() {
         let (_folder, cache) = cache();
         let entry = (HEAD + CUBIN.len() + HASH) as u64;
         let cache = cache.with_limit(3 * entry);
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_just_been_stored_stays_whatever_the_clock_says() {
+    fn a_new_entry_stays_whatever_the_clock_says() {
         let (_folder, cache) = cache();
         let cache = cache.with_limit((HEAD + CUBIN.len() + HASH) as u64);
         cache.store(&key("a"), CUBIN);
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_is_removed_in_time() {
+    fn temporary_files_of_dead_processes_are_removed() {
         let (_folder, cache) = cache();
         cache.store(&key("a"), CUBIN);
         for (name, hours_ago) in [("dead00", 2), ("alive0", 0)] {
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_no_error() {
+    fn a_folder_that_cannot_be_written_is_not_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a file");
         fs::write(&file, b"in the way").unwrap();
@@ -651,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_share_it() {
+    fn threads_share_a_cache() {
         let (_folder, cache) = cache();
         let cache = cache.with_limit(10 * (HEAD + CUBIN.len() + HASH) as u64);
         std::thread::scope(|scope| {

@@ -917,7 +917,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_far_away_are_found() {
+    fn distant_heads_are_found() {
         const LEN: usize = 5 * NEAR * GROUP + 7;
         let mut flags = vec![false; LEN];
         for (at, other) in [(70, 80), (LEN / 2, LEN / 2 + 1), (NEAR * GROUP, LEN - NEAR * GROUP), (9, LEN - 1)] {

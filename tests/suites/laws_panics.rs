@@ -71,8 +71,8 @@ fn a_check_prints_nothing_of_its_trials() {
 }
 
 #[test]
-fn other_panics_come_to_the_hook_that_was_set_before() {
-    let told = in_child("other_panics_come_to_the_hook_that_was_set_before", || {
+fn panics_outside_a_check_reach_the_previous_hook() {
+    let told = in_child("panics_outside_a_check_reach_the_previous_hook", || {
         set_hook("before");
         panics("first");
         check();
@@ -86,8 +86,8 @@ fn other_panics_come_to_the_hook_that_was_set_before() {
 }
 
 #[test]
-fn a_hook_that_is_set_later_stays() {
-    let told = in_child("a_hook_that_is_set_later_stays", || {
+fn a_hook_set_after_a_check_stays() {
+    let told = in_child("a_hook_set_after_a_check_stays", || {
         check();
         set_hook("later");
         panics("first");
@@ -100,8 +100,8 @@ fn a_hook_that_is_set_later_stays() {
 }
 
 #[test]
-fn a_hook_that_passes_on_to_the_one_before_stays_quiet() {
-    let told = in_child("a_hook_that_passes_on_to_the_one_before_stays_quiet", || {
+fn a_hook_that_calls_the_previous_one_prints_nothing_of_trials() {
+    let told = in_child("a_hook_that_calls_the_previous_one_prints_nothing_of_trials", || {
         set_hook("before");
         check();
         let before = panic::take_hook();
@@ -122,8 +122,8 @@ fn patient(a: u32, b: u32) -> u32 {
 }
 
 #[test]
-fn panics_of_other_threads_are_told_during_a_check() {
-    let told = in_child("panics_of_other_threads_are_told_during_a_check", || {
+fn panics_of_other_threads_are_printed_during_a_check() {
+    let told = in_child("panics_of_other_threads_are_printed_during_a_check", || {
         static ENDS: AtomicBool = AtomicBool::new(false);
         set_hook("before");
         let (begun, has_begun) = channel();

@@ -74,7 +74,7 @@ fn are_documented(records: &[Record]) {
 }
 
 #[test]
-fn plans_and_sources_are_told_of() {
+fn plans_and_sources_have_spans() {
     let (source, records) = spans_of(|| Scanner::cpu().scan(ops::sum::<f32>()).exclusive().cuda_source().unwrap());
     assert_eq!(names(&records), ["plan", "render"]);
     are_documented(&records);
@@ -89,7 +89,7 @@ fn plans_and_sources_are_told_of() {
 }
 
 #[test]
-fn compilations_and_the_cache_are_told_of() {
+fn compilations_and_the_cache_have_spans() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let scan = scanner.reduce(ops::bit_xor::<u16>());
@@ -154,7 +154,7 @@ fn one_module_has_all_kernels_of_a_plan() {
 }
 
 #[test]
-fn what_was_compiled_ahead_of_time_is_told_of() {
+fn precompiled_kernels_have_spans() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let scan = scanner.reduce(ops::bit_or::<u16>());
@@ -165,7 +165,7 @@ fn what_was_compiled_ahead_of_time_is_told_of() {
 }
 
 #[test]
-fn work_on_the_cpu_is_told_of() {
+fn work_on_the_cpu_has_spans() {
     let scanner = Scanner::cpu();
     let (_, records) = spans_of(|| {
         scanner.scan(ops::sum()).run(&[1, 2, 3]).unwrap();
@@ -178,7 +178,7 @@ fn work_on_the_cpu_is_told_of() {
 }
 
 #[test]
-fn what_every_call_does_is_told_only_where_wanted() {
+fn spans_of_every_call_need_the_trace_level() {
     let spans = Spans::default();
     tracing::subscriber::with_default(spans.subscriber(Level::DEBUG), || {
         Scanner::cpu().scan(ops::sum()).run(&[1, 2, 3]).unwrap();
@@ -188,7 +188,7 @@ fn what_every_call_does_is_told_only_where_wanted() {
 
 /// However many threads ask at once, each module is compiled by one of them while the others wait.
 #[test]
-fn many_threads_compile_once() {
+fn concurrent_threads_compile_each_module_once() {
     const THREADS: usize = 16;
     fetch_nvrtc().unwrap();
     let all = Mutex::new(Vec::new());

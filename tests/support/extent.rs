@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_whose_lines_others_have_is_left_out_whatever_its_numbers() {
+    fn a_text_whose_lines_occur_in_others_is_left_out_apart_from_numbers() {
         assert_eq!(chosen(&["a1;", "b;\n\n  a2; // c", "b;\nd;"]), [1, 2]);
         assert_eq!(chosen(&["a;\nb;", "c;\nd;", "a;\nb;\nc;\nd;"]), [2]);
         assert_eq!(chosen(&["x;\n// ---- The types\na;", "y;\n// ---- The types\na;"]), [0]);

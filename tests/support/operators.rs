@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_those_of_each_value() {
+    fn bits_of_a_slice_are_those_of_each_value() {
         let pair = |large| Pair { small: large % 2 == 1, large };
         let elements = [7, 8, 9].map(|x| Padded { small: x as u8, pairs: [pair(x), pair(5 * x)], last: !0 });
         let each: Vec<u8> = elements.iter().flat_map(scan_runtime::__private::bytes_of).collect();
@@ -592,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn products_of_matrices_do_not_fade() {
+    fn products_of_matrices_do_not_become_zero() {
         let product = (0..10_000).map(MatrixProduct::<3>::input).reduce(|a, b| MatrixProduct.combine(a, b)).unwrap();
         assert!(product.rows.iter().all(|row| row.iter().any(|entry| entry % 2 == 1)), "{product:?}");
         let swapped = (0..10_000).map(MatrixProduct::<3>::input).reduce(|a, b| MatrixProduct.combine(b, a)).unwrap();

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_apart() {
+    fn each_kind_of_token_is_recognized() {
         let (automaton, lexer) = automaton();
         let text = br#"f('a', 'static, "say \"so\"", 0x1f) // "no string" "#;
         let states = Scanner::new().unwrap().scan(lexer).run(text).unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_are_none_are_refused() {
+    fn malformed_rules_are_refused() {
         let error = |rules| Automaton::read(rules).err().map(|error| error.to_string());
         assert_eq!(error("start word word").as_deref(), Some("line 1: no bytes: `word`"));
         assert_eq!(error("start a-z word").as_deref(), Some("no token begins with byte 0"));

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_that_lie_one_within_the_other_are_one() {
+    fn adjacent_dimensions_are_merged() {
         let of = |shape: &[usize], axis| layout(Axis::of(shape, axis).unwrap());
         assert_eq!(of(&[4096, 64], 0), (4096, 64, vec![(64, 1, 1)]));
         assert_eq!(of(&[8, 100, 48], 1), (100, 8 * 48, vec![(48, 1, 1), (8, 4800, 4800)]));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_closest_counts_fastest() {
+    fn the_dimension_of_the_smallest_stride_is_innermost() {
         let matrix = Axis::of(&[3, 4, 5], 1).unwrap().strides(&[1, 3, 12]).unwrap();
         assert_eq!(layout(matrix.clone()), (4, 15, vec![(3, 1, 1), (5, 12, 12)]));
         assert!(matrix.lies_the_same() && !matrix.layout().is_rows());
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_told_from_columns() {
+    fn rows_are_contiguous_along_the_last_axis() {
         let is_rows = |shape: &[usize], axis| Axis::of(shape, axis).unwrap().layout().is_rows();
         assert!(is_rows(&[9, 4], 1) && is_rows(&[2, 3, 4], 2) && is_rows(&[5], 0) && is_rows(&[5, 1], 0));
         assert!(!is_rows(&[9, 4], 0) && !is_rows(&[2, 3, 4], 1));
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn grain_is_what_all_strides_have_in_common() {
+    fn grain_is_the_common_divisor_of_all_strides() {
         let grain = |shape: &[usize], axis| Axis::of(shape, axis).unwrap().layout().grain();
         assert_eq!([grain(&[10, 64], 0), grain(&[10, 6], 0), grain(&[10, 5], 0), grain(&[3, 10, 8], 1)], [16, 2, 1, 8]);
         assert_eq!([grain(&[10, 6, 1], 2), grain(&[10], 0)], [4, 1]);
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_scanned_is_told() {
+    fn impossible_axes_are_errors_with_the_reason() {
         let axis = || Axis::of(&[3, 4], 0).unwrap();
         assert_eq!(Axis::of(&[], 0), Err(AxisError::Dimensions { dimensions: 0 }));
         assert_eq!(Axis::of(&[1; 9], 0), Err(AxisError::Dimensions { dimensions: 9 }));

@@ -585,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_find_their_plan() {
+    fn plans_suit_the_shape_and_alignment_of_arrays() {
         let plans = plan_of(4).all();
         let of = |shape: &[usize], axis, address| {
             let layout = Axis::of(shape, axis).unwrap().layout();
@@ -599,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_not_do_is_told() {
+    fn specs_that_columns_do_not_support_are_refused() {
         let plan = |spec: &ScanSpec, overrides: &Overrides| {
             plan_columns(&operator_of(4), spec, &DeviceLimits::H200, overrides).map(drop)
         };

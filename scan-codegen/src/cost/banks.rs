@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_unpadded_tree_of_the_texts() {
+    fn conflicts_of_the_unpadded_tree_are_those_of_the_literature() {
         let tree = |leaves| {
             let BankCycles { cycles, without_conflicts } = tree_bank_cycles(leaves, 16, 16);
             (6 * cycles, 6 * without_conflicts)

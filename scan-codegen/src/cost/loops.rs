@@ -52,7 +52,7 @@ fn at_all(plan: &Plan, number: u64, n: u64) -> (u64, u64, u64) {
 }
 
 #[test]
-fn looking_at_all_is_the_sum_over_tiles_and_windows() {
+fn cost_of_look_at_all_is_the_sum_over_tiles_and_windows() {
     for spec in specs() {
         for threads in [32, 64, 128] {
             let shape = Overrides { threads: Some(threads), run: Some(3), ..Overrides::default() };
@@ -77,7 +77,7 @@ fn looking_at_all_is_the_sum_over_tiles_and_windows() {
 }
 
 #[test]
-fn looking_back_is_the_sum_over_tiles() {
+fn cost_of_look_back_is_the_sum_over_tiles() {
     for statuses_per_lane in [1, 2, 4] {
         let shape = Overrides { statuses_per_lane: Some(statuses_per_lane), ..Overrides::default() };
         let plan = planned(Carry::LookBack, &specs()[0], 4, shape);
@@ -126,7 +126,7 @@ fn cluster(plan: &Plan, len: u64) -> (u64, u64, u64) {
 }
 
 #[test]
-fn a_cluster_is_the_sum_over_rounds() {
+fn cost_of_a_cluster_is_the_sum_over_iterations() {
     for spec in specs() {
         for (run, blocks) in [(3, 8), (4, 8), (3, 3), (3, 1)] {
             let shape = Overrides { threads: Some(64), run: Some(run), blocks: Some(blocks), ..Overrides::default() };
@@ -210,7 +210,7 @@ fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
 }
 
 #[test]
-fn looking_ahead_is_the_sum_over_rounds() {
+fn cost_of_look_ahead_is_the_sum_over_iterations() {
     for spec in specs() {
         for (blocks, group, statuses_per_lane) in
             [(1, 1, 1), (2, 1, 1), (50, 1, 1), (50, 1, 2), (100, 1, 5), (7, 3, 1), (40, 6, 1)]
@@ -243,7 +243,7 @@ fn looking_ahead_is_the_sum_over_rounds() {
 
 /// The longest input that each plan is for: loops over tiles would not end.
 #[test]
-fn the_cost_of_the_longest_input_is_told_at_once() {
+fn the_cost_of_the_longest_input_takes_no_loop_over_tiles() {
     let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
     let check = |plan: &Plan| {
         for len in [plan.max_len, 1 << 26, (1 << 36) - 5] {
@@ -271,7 +271,7 @@ fn the_cost_of_the_longest_input_is_told_at_once() {
 
 /// Every figure of a network saturates at 64 bits.
 #[test]
-fn no_length_is_too_long_for_a_formula() {
+fn formulas_do_not_overflow_at_any_length() {
     let trees =
         [Network::BrentKung { workers: crate::Workers::Contiguous, padded: false }, Network::Blelloch { padded: true }];
     let networks =

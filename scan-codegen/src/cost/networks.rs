@@ -110,7 +110,7 @@ mod tests {
     use crate::strategy::Workers;
 
     #[test]
-    fn powers_of_two_cost_what_the_texts_say() {
+    fn costs_at_powers_of_two_are_those_of_the_literature() {
         for log in 1..20 {
             let n = 1_u64 << log;
             let cost = |network: Network, inclusive| {
@@ -127,7 +127,7 @@ mod tests {
 
     /// The sums that the closed forms stand for, term by term.
     #[test]
-    fn closed_forms_are_their_sums() {
+    fn closed_forms_equal_their_sums() {
         for n in 1..=2048_u64 {
             let strides = || (0..12).map(|log| 1_u64 << log);
             let kogge_stone: u64 = strides().filter(|&s| s < n).map(|s| n - s).sum();

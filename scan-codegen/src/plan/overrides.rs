@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merging_keeps_what_only_one_asks_for() {
+    fn merging_keeps_fields_that_only_one_sets() {
         let (first, second) =
             (Overrides::default().threads(64).deterministic(), Overrides::default().threads(128).run(4));
         assert_eq!(first.merged(second), Overrides::default().threads(128).run(4).deterministic());

@@ -29,7 +29,7 @@ fn a_large_element_gets_fewer_threads() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn impossible_plans_are_refused_with_the_reason() {
     assert!(matches!(kogge_stone(0, 32), Err(PlanError::ZeroSized { .. })));
     assert!(matches!(kogge_stone(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
     let large = ElementType::array(operator_of(1).state, MAX_PARAMETER_BYTES + 1);
@@ -45,7 +45,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_device_that_runs_no_kernel_is_refused_with_what_to_set() {
+fn limits_that_allow_no_kernel_are_refused_with_what_to_set() {
     let refused = |limits: DeviceLimits| {
         let plan = plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &Overrides::default());
         let reduction = crate::plan_reduction(&operator_of(4), false, &limits, crate::Reduction::default());
@@ -71,7 +71,7 @@ fn refused_for_room(limits: &DeviceLimits) -> bool {
 }
 
 #[test]
-fn what_a_device_grants_beyond_what_kernels_use_changes_nothing() {
+fn limits_beyond_what_kernels_use_change_no_plan() {
     let all = DeviceLimits {
         architecture: Architecture { major: 9, minor: 0 },
         multiprocessors: u32::MAX,
@@ -91,7 +91,7 @@ fn what_a_device_grants_beyond_what_kernels_use_changes_nothing() {
 }
 
 #[test]
-fn chained_blocks_that_all_must_be_there_fit_a_small_grid() {
+fn chained_blocks_that_must_all_be_resident_fit_a_small_grid() {
     let mut limits = DeviceLimits::new(Architecture { major: 7, minor: 5 }, 1024);
     limits.blocks_per_grid = 8;
     let strategy =
@@ -121,7 +121,7 @@ fn a_small_grid_leaves_longer_inputs_to_larger_tiles() {
 
 /// The kernels of 1, 4, 31 and 256 bytes by every carry, with shapes that nothing has.
 #[test]
-fn a_shape_that_cannot_be_is_refused_and_nothing_overflows() {
+fn impossible_shapes_are_refused_without_overflow() {
     let odd = [0, 1, 31, 33, 1025, 1 << 16, u32::MAX - 1, u32::MAX];
     let default = Overrides::default();
     let shapes = odd.iter().flat_map(|&value| {
@@ -157,7 +157,7 @@ fn a_shape_that_cannot_be_is_refused_and_nothing_overflows() {
 }
 
 #[test]
-fn what_differs_from_run_to_run_can_be_ruled_out() {
+fn deterministic_plans_exclude_look_back() {
     let old = DeviceLimits::BASELINE;
     let new = DeviceLimits {
         shared_bytes_per_block_optin: 227 * 1024,
@@ -247,7 +247,7 @@ fn a_plan_names_machines() {
 }
 
 #[test]
-fn a_plan_says_what_the_weight_decides() {
+fn a_plan_shows_what_the_weight_decided() {
     let words = |functions: &[(&str, u64)]| {
         let function = |&(name, additions): &(&str, u64)| FunctionSource {
             name: name.to_owned(),

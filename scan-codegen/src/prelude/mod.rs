@@ -129,7 +129,7 @@ mod tests {
 
     /// A user's function or type of the same name would be another one of C++, or none.
     #[test]
-    fn what_the_prelude_declares_is_kept_for_it() {
+    fn names_that_the_prelude_declares_are_reserved() {
         let mut found = BTreeSet::new();
         for line in PARTS.iter().flat_map(|(_, text)| text.lines()) {
             let before = line.split('(').next().unwrap_or_default();

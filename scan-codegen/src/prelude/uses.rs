@@ -152,7 +152,7 @@ mod tests {
 
     /// An `f64` that only `f16::to_f64` brings in has a `from_bits` of its own, which takes a `u64`.
     #[test]
-    fn floats_that_halves_become_have_their_bits() {
+    fn f64_from_a_half_brings_its_from_bits() {
         let parts = BTreeMap::from([("f16".to_owned(), ElementType::primitive(Primitive::F16))]);
         let found = primitives(&parts, &BTreeSet::from(["to_f64", "from_bits"]), false);
         assert_eq!(found, BTreeSet::from([Primitive::U16, Primitive::U64, Primitive::F16, Primitive::F64]));

@@ -19,7 +19,7 @@ fn launches(len: u64) -> Vec<(&'static str, u32)> {
 }
 
 #[test]
-fn launches_are_cooperative_where_all_blocks_must_be_there() {
+fn launches_are_cooperative_where_all_blocks_must_be_resident() {
     let applies = |cooperative: Cooperative| [false, true].map(|in_place| cooperative.applies(in_place));
     assert_eq!(applies(Cooperative::Never), [false, false]);
     assert_eq!(applies(Cooperative::InPlace), [false, true]);

@@ -22,7 +22,7 @@ fn body(body: proc_macro2::TokenStream) -> Vec<String> {
 }
 
 #[test]
-fn what_the_language_has_is_no_error() {
+fn supported_code_has_no_error() {
     let fine = body(quote! {
         let (x, y): (T, u32) = (a, 3);
         let P { p, .. } = x;
@@ -76,7 +76,7 @@ fn functions_follow_the_rules_of_operators() {
 }
 
 #[test]
-fn what_a_field_is_read_of_is_checked() {
+fn the_base_of_a_field_is_checked() {
     assert_eq!(body(quote!(self.limits.low)), Vec::<String>::new());
     assert_eq!(body(quote!(shifted(a?).low)).len(), 1);
 }
@@ -92,7 +92,7 @@ fn other_macros_are_refused_by_name() {
 }
 
 #[test]
-fn an_operator_does_not_call_itself() {
+fn an_operator_that_calls_itself_is_refused() {
     let errors = body(quote!(self.combine(a, b)));
     assert!(errors.len() == 1 && errors[0].contains("cannot call its own `combine`"), "{errors:?}");
 }

@@ -36,7 +36,7 @@ fn locals_of_two_contexts_get_two_names() {
 }
 
 #[test]
-fn what_is_no_local_keeps_its_name() {
+fn names_that_are_not_locals_are_kept() {
     let named = told("fn f(a: u32, b: u32) -> u32 { let @y = a; @y ^ y ^ y(b) ^ y::z }");
     same(&named, "fn f(a: u32, b: u32) -> u32 { let y_1 = a; y_1 ^ y ^ y(b) ^ y::z }");
     let named = told("fn f(a: u32, b: u32) -> u32 { match a { LIMIT => b, @LIMIT => a, y => y } }");
@@ -45,7 +45,7 @@ fn what_is_no_local_keeps_its_name() {
 }
 
 #[test]
-fn patterns_and_fields() {
+fn locals_in_patterns_and_fields_get_two_names() {
     let named = told("fn f(a: S, @a: S) -> S { match a { S { x, y: @x } if x > @x => S { x: @x, y: x }, _ => @a } }");
     same(
         &named,
@@ -61,7 +61,7 @@ fn labels_of_two_contexts_get_two_names() {
 }
 
 #[test]
-fn groups_go_away() {
+fn invisible_groups_are_removed() {
     let group = |tokens| proc_macro2::Group::new(proc_macro2::Delimiter::None, tokens);
     let (sum, ty) = (group(quote!(a + 1)), group(quote!(u32)));
     let item: syn::ItemFn =
@@ -89,7 +89,7 @@ fn a_raw_identifier_is_the_same_name() {
 }
 
 #[test]
-fn where_contexts_are_hidden_rustc_must_find_one_name() {
+fn hidden_contexts_add_an_assumption_that_rustc_checks() {
     let shadowed = function("fn f(y: u32, b: u32) -> u32 { let y = b; 'a: loop { break 'a; } y }");
     let named = named_by(&shadowed, &Contexts::Hidden);
     same(&named, "fn f(y: u32, b: u32) -> u32 { let y = b; 'a: loop { break 'a; } y }");

@@ -26,7 +26,7 @@ fn structure(value: Expression, base: Option<Expression>) -> Expression {
 }
 
 #[test]
-fn what_is_written_to_is_not_read() {
+fn assignment_targets_are_not_reads() {
     let index =
         Expression::Index { array: Box::new(variable("e")), index: Box::new(variable("i")), access: Access::Replaced };
     let body = [
@@ -41,7 +41,7 @@ fn what_is_written_to_is_not_read() {
 }
 
 #[test]
-fn little_work_is_counted() {
+fn chains_of_up_to_eight_operations_are_cheap() {
     let chain = |length: usize| (0..length).fold(variable("a"), |all, _| sum(all, variable("a")));
     assert!(chain(8).is_cheap());
     assert!(!chain(9).is_cheap());
@@ -56,7 +56,7 @@ fn little_work_is_counted() {
 }
 
 #[test]
-fn what_is_made_of_counters_is_known() {
+fn expressions_of_counters_alone_are_recognized() {
     let is_made = |expression: &Expression| expression.is_made_of(&|name| name == "i");
     assert!(is_made(&sum(variable("i"), integer(1))));
     assert!(!is_made(&sum(variable("i"), variable("a"))));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn distances() {
+    fn edit_distances_are_those_of_levenshtein() {
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("max", "max"), 0);

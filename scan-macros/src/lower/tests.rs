@@ -49,7 +49,7 @@ fn errors(body: TokenStream) -> Vec<String> {
 }
 
 #[test]
-fn an_expression_stands_as_it_was_written() {
+fn a_plain_expression_is_lowered_as_written() {
     assert_eq!(text(quote!(a + b * 2)), "return a + b * 2;\n");
     assert_eq!(text(quote!(a.max(b).abs())), "return a.max(b).abs();\n");
     assert_eq!(text(quote!(a as f32 as u8)), "return as<‹u8›>(as<‹f32›>(a));\n");
@@ -107,7 +107,7 @@ fn a_value_with_statements_is_a_variable_or_a_lambda() {
 }
 
 #[test]
-fn an_arm_that_leaves_comes_first() {
+fn an_arm_that_returns_comes_first() {
     assert_eq!(
         text(quote!(let x = if a > b { return a } else { b }; x)),
         "if (a > b) {\n  return a;\n}\nauto x = b;\nreturn x;\n"
@@ -128,7 +128,7 @@ fn a_match_is_a_chain() {
 }
 
 #[test]
-fn names_that_are_no_locals_are_constants() {
+fn names_that_are_not_locals_are_constants() {
     assert_eq!(text(quote!(a + Self::P * LIMIT)), "return a + ‹Self::P› * ‹LIMIT›;\n");
 }
 
@@ -145,7 +145,7 @@ fn literals_of_unknown_type_are_folded_where_every_type_agrees() {
 }
 
 #[test]
-fn an_unknown_type_is_asked_for() {
+fn a_literal_of_unknown_type_is_an_error_that_asks_for_a_suffix() {
     assert!(errors(quote!(let n = 0; a + n))[0].contains("give it a suffix"));
     assert!(errors(quote!(for i in 0..4 { let j = i; } a))[0].contains("0..4_u32"));
     for unused in [quote!(for i in 0..4 { } a), quote!(for _ in 0..4 { a; } a)] {
@@ -155,7 +155,7 @@ fn an_unknown_type_is_asked_for() {
 }
 
 #[test]
-fn a_function_is_called_by_the_type_beside_it() {
+fn a_function_is_called_by_the_name_of_its_marker_type() {
     let body = quote!(helpers::gcd(a, 4) + first::<i32, 2>([a, b]) + none());
     assert_eq!(
         text(body.clone()),
@@ -174,7 +174,7 @@ fn a_function_is_called_by_the_type_beside_it() {
 }
 
 #[test]
-fn a_field_tells_the_type_of_its_value() {
+fn a_nested_literal_takes_the_type_of_its_field() {
     assert_eq!(
         text(quote!(Outer { inner: Inner { x: a }, list: [Inner { x: b }; 2], n: f(Inner { x: 1 }) }.n)),
         "return ‹Outer›{inner: ‹›{x: a}, list: repeat<(‹{::core::convert::identity::<usize>(2)}›).value>(‹›{x: b}), n: ‹scan_fn_f›(‹Inner›{x: 1})}.n;\n"
@@ -221,13 +221,13 @@ fn bit_operations_of_truth_values_stay_truth_values() {
 }
 
 #[test]
-fn an_array_of_one_array_is_no_copy() {
+fn an_array_of_one_array_is_not_a_copy() {
     assert_eq!(text(quote!([[a, b]][0][1])), "return repeat<1>(Array{a, b})[0][1];\n");
 }
 
 /// NVRTC 13.0 crashes at `Pair{.low = c ? Item{…} : x}`, and at `Array{c ? Item{…} : x}`.
 #[test]
-fn braces_in_a_choice_stay_out_of_braces() {
+fn a_braced_choice_is_not_nested_in_braces() {
     let chosen = |value| text(quote!(let x = Pair { low: #value, high: a }; x.high));
     let inner = quote!(if a > b { Item { n: a } } else { ITEM });
     assert!(chosen(inner.clone()).contains("low: value_of(a > b ? ‹›{n: a} : ‹ITEM›)"), "{}", chosen(inner.clone()));
@@ -245,7 +245,7 @@ fn braces_in_a_choice_stay_out_of_braces() {
 
 /// rustc warns of the user's own variables; the GPU's compiler is not to warn of others.
 #[test]
-fn a_variable_of_our_own_that_nothing_reads_says_so() {
+fn a_generated_variable_that_nothing_reads_is_marked_unused() {
     let unread = text(quote!(match a + b {
         _ => a,
     }));
@@ -259,7 +259,7 @@ fn a_variable_of_our_own_that_nothing_reads_says_so() {
 
 /// `let _ = x` reads nothing: the GPU's compiler warns of an `x` that is set and only thrown away.
 #[test]
-fn a_variable_that_is_only_thrown_away_says_so() {
+fn a_variable_that_is_only_discarded_is_marked_unused() {
     let thrown = text(quote!(let x = a + b; let _ = x; a));
     assert!(thrown.contains("auto x [[maybe_unused]] = a + b;"), "{thrown}");
     let read = text(quote!(let x = a + b; let _ = x; x));
@@ -300,7 +300,7 @@ fn a_parameter_that_is_only_written_to_is_a_variable() {
 }
 
 #[test]
-fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
+fn a_struct_kept_for_a_later_operand_names_its_type() {
     let waits = text(quote!(
         let mut x = a;
         let pair = Pair { low: Item { n: x }, high: { x += 1; x } };
@@ -311,7 +311,7 @@ fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
 
 /// Threads would part at a branch.
 #[test]
-fn structs_that_are_little_work_are_all_computed_and_one_is_chosen() {
+fn cheap_structs_are_all_computed_and_one_is_selected() {
     let chosen = text(quote!(match a {
         0 => Item { n: b },
         1 if a < b => Item { n: a + b },
@@ -330,7 +330,7 @@ fn structs_that_are_little_work_are_all_computed_and_one_is_chosen() {
 }
 
 #[test]
-fn only_places_that_the_data_tells_are_looked_up() {
+fn only_indices_that_depend_on_data_are_looked_up() {
     let body = text(quote!({
         let mut items = [a, b];
         for i in 0..2_usize {
@@ -354,13 +354,13 @@ fn only_places_that_the_data_tells_are_looked_up() {
 
 /// Rust calls what follows unreachable, and takes it.
 #[test]
-fn what_an_operand_leaves_has_no_value() {
+fn code_after_an_operand_that_returns_is_kept() {
     let left = text(quote!(let x = a + { return b }; x));
     assert_eq!(left, "const auto operand [[maybe_unused]] = a;\nreturn b;\nreturn x;\n");
 }
 
 #[test]
-fn a_label_is_there_where_something_jumps_to_it() {
+fn a_label_exists_only_where_something_jumps_to_it() {
     let jumps =
         text(quote!('outer: for i in 0..3_u32 { while a > b { if a > 3 { continue 'outer; } break 'outer; } } a));
     for part in ["goto next_outer;", "next_outer:;", "goto after_outer;", "after_outer:;"] {
@@ -380,14 +380,14 @@ fn an_index_is_known_by_its_variable() {
 }
 
 #[test]
-fn a_field_is_no_variable_of_its_name() {
+fn a_field_is_not_the_variable_of_its_name() {
     let unread = text(quote!(let high = a; Pair { low: b, high: PAIR.high }.low));
     assert!(unread.starts_with("auto high [[maybe_unused]] = a;"), "{unread}");
 }
 
 /// What was tried and taken back leaves neither names nor errors behind.
 #[test]
-fn what_is_tried_leaves_nothing_behind() {
+fn a_discarded_attempt_leaves_no_names_or_errors() {
     assert_eq!(
         text(quote!(match a {
             n if n > b =>
@@ -414,7 +414,7 @@ fn what_is_tried_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_lambda_is_not_left() {
+fn jumps_out_of_a_lambda_are_refused() {
     for leaves in [
         quote!(let x = if a > b { let c = a; if c > 3 { return c; } c } else { b }; x),
         quote!(loop { let x = if a > b { let c = a; if c > 3 { break; } c } else { b }; } a),
@@ -452,7 +452,7 @@ fn a_match_of_one_arm_that_takes_everything_is_a_block() {
 }
 
 #[test]
-fn what_has_no_value_is_named() {
+fn a_missing_value_is_an_error_with_advice() {
     let of = |body| errors(body).join(" ");
     assert!(of(quote!(let x = { a; }; a)).contains("leave the last `;` out"));
     assert!(of(quote!(let x = (while a > b { }); a)).contains("has no value"));
@@ -473,7 +473,7 @@ fn a_label_is_that_of_the_innermost_loop() {
 }
 
 #[test]
-fn every_assignment_has_its_operator() {
+fn every_compound_assignment_keeps_its_operator() {
     for operator in ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"] {
         let body: TokenStream = format!("let mut x = a; x {operator}= b; x").parse().unwrap();
         let text = text(body);

@@ -59,7 +59,7 @@ unsafe impl ScanOp for ByHand {
 }
 
 #[test]
-fn an_identity_that_comes_and_goes_leaves_no_output_unwritten() {
+fn an_inconsistent_identity_leaves_no_output_unwritten() {
     let _limit = TimeLimit::seconds(600);
     let scanner = Scanner::cpu();
     let chunk = chunk_length::<ByHand>();
@@ -96,7 +96,7 @@ fn an_identity_that_comes_and_goes_leaves_no_output_unwritten() {
 }
 
 #[test]
-fn what_a_panic_carried_may_panic_when_it_is_dropped() {
+fn a_panic_payload_that_panics_when_dropped_is_an_error() {
     let _limit = TimeLimit::seconds(600);
     let chunk = chunk_length::<ByHand>();
     let op = || ByHand { panics_at: 7, ..ByHand::new(usize::MAX) };

@@ -227,18 +227,18 @@ macro_rules! ready_integers {
 }
 
 ready_integers! {
-    ready_i8: i8;
-    ready_u8: u8;
-    ready_i16: i16;
-    ready_u16: u16;
-    ready_i32: i32;
-    ready_u32: u32;
-    ready_i64: i64;
-    ready_u64: u64;
+    built_in_operators_on_i8: i8;
+    built_in_operators_on_u8: u8;
+    built_in_operators_on_i16: i16;
+    built_in_operators_on_u16: u16;
+    built_in_operators_on_i32: i32;
+    built_in_operators_on_u32: u32;
+    built_in_operators_on_i64: i64;
+    built_in_operators_on_u64: u64;
 }
 
 #[test]
-fn ready_others() {
+fn built_in_operators_on_other_types_equal_a_plain_loop() {
     // Not every result may be the same, and lengths are shorter under Miri.
     const PERIOD: u64 = if cfg!(miri) { 45 } else { 12_345 };
     check(ops::all(), |i| i % PERIOD != PERIOD - 1, true);
@@ -253,7 +253,7 @@ fn ready_others() {
 
 /// Sums of few digits, products of signs, and for extrema everything: zeros of both signs, infinities, NaNs of many kinds.
 #[test]
-fn ready_floats() {
+fn built_in_operators_on_floats_equal_a_plain_loop() {
     check(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
     check(ops::sum::<f64>(), |i| (random(i) % 9) as f64 - 4.0, 0.5);
     check(ops::product::<f32>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
@@ -366,7 +366,7 @@ impl<const N: usize> ScanOp for First<N> {
 }
 
 #[test]
-fn operators_of_users() {
+fn user_operators_equal_a_plain_loop() {
     check(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
     let sign = |i: u64| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 };
     check(Rounded, |i| Map { a: sign(i), b: (random(!i) % 3) as f32 }, Map { a: -1.0, b: 2.0 });
@@ -378,7 +378,7 @@ fn operators_of_users() {
 
 /// By registers of lanes of every width.
 #[test]
-fn segments_of_ready_integers() {
+fn segments_of_built_in_operators_on_integers_equal_a_plain_loop() {
     check_segments(ops::sum::<i8>(), |i| random(i) as i8, 9);
     check_segments(ops::min::<u16>(), |i| random(i) as u16, u16::MAX / 2);
     check_segments(ops::sum::<i32>(), |i| random(i) as i32, 9);
@@ -390,7 +390,7 @@ fn segments_of_ready_integers() {
 
 /// Scans of one group of heads and of a few, by every source of heads, from either end.
 #[test]
-fn short_segments() {
+fn short_segments_equal_a_plain_loop() {
     fn check<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
     where
         Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
@@ -468,7 +468,7 @@ fn short_segments() {
 }
 
 #[test]
-fn segments() {
+fn segments_equal_a_plain_loop() {
     check_segments(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
     check_segments(ops::sum::<u8>(), |i| random(i) as u8, 9);
     check_segments(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
@@ -627,7 +627,7 @@ impl ScanOp for Added {
 
 /// The first chunk gives the same roundings as a plain loop.
 #[test]
-fn short_scans_of_users_group_from_the_left() {
+fn short_scans_with_user_operators_group_from_the_left() {
     let x: Vec<Map<f32>> = (0..chunk_length::<Rounded>() as u64)
         .map(|i| Map { a: 1.0 + random(i) as f32 / 1e24, b: random(!i) as f32 / 1e19 })
         .collect();
@@ -636,7 +636,7 @@ fn short_scans_of_users_group_from_the_left() {
 }
 
 #[test]
-fn rows() {
+fn rows_equal_a_plain_loop() {
     let chunk = chunk_length::<Whole>();
     let scanner = Scanner::cpu();
     for (turn, (row, rows)) in
@@ -687,7 +687,7 @@ impl ScanOp for Fails {
 }
 
 #[test]
-fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
+fn a_panic_in_any_chunk_is_an_error_and_no_thread_hangs() {
     let chunk = chunk_length::<Fails>();
     let scanner = Scanner::cpu();
     let mut x = vec![1; 12 * chunk];
@@ -716,7 +716,7 @@ fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
 }
 
 #[test]
-fn scans_inside_of_scans() {
+fn scans_from_every_thread_of_a_pool_equal_a_plain_loop() {
     // Each thread of a pool scans, and all of them call for help.
     let (len, turns) = if cfg!(miri) { (500, 2) } else { (200_000, 20) };
     let x: Vec<u32> = (0..len).collect();
@@ -810,7 +810,7 @@ struct Padded {
 
 /// What [`surely_planned`](super::surely_planned) answers for the planner.
 #[test]
-fn the_planner_refuses_no_usual_scan() {
+fn the_planner_accepts_every_usual_scan() {
     fn plans<const N: usize>() {
         for kind in KINDS {
             let scanner = Scanner::cpu();

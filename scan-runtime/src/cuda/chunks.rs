@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_its_turn_after_those_before_it() {
+    fn chunks_enter_in_order() {
         for count in [0, 1, 2, 3, 100] {
             let order = Mutex::new(Vec::new());
             let chunk = |index: usize, turns: &Turns| {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_one_that_failed() {
+    fn no_chunk_waits_for_one_that_failed() {
         for failing in 0..5 {
             let ended = Mutex::new(Vec::new());
             let chunk = |index: usize, turns: &Turns| {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_one_that_panicked() {
+    fn no_chunk_waits_for_one_that_panicked() {
         let chunk = |index: usize, turns: &Turns| {
             assert!(index != 1, "one");
             turns.wait(index)?;

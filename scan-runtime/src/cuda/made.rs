@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_made_once_whoever_asks() {
+    fn concurrent_callers_make_a_value_once() {
         let (slot, made, together) = (Made::default(), AtomicU32::new(0), Barrier::new(8));
         thread::scope(|scope| {
             for _ in 0..8 {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_made_by_who_asks_next() {
+    fn after_a_failure_the_next_caller_makes_the_value() {
         let slot = Made::default();
         assert!(slot.get_or_make(|| Err(Error::NothingToTune)).is_err());
         assert!(slot.get().is_none());

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contexts_are_lost_by_errors_that_older_bindings_have_no_names_for_too() {
+    fn errors_without_names_in_older_bindings_mean_a_lost_device() {
         assert!([CUresult::CUDA_ERROR_ASSERT as u32, 226, 721].into_iter().all(is_lost));
         assert!(!is_lost(CUresult::CUDA_ERROR_INVALID_VALUE as u32));
     }

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_alone_finds_memory_after_many_at_once() {
+    fn a_single_call_reuses_memory_after_many_concurrent_ones() {
         let mut idle = Idle::default();
         assert_eq!(calls_at_once(&mut idle, 8), 8);
         for _ in 0..3 {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_told_keep_memory_however_late_they_are_put_back() {
+    fn at_most_the_limit_of_idle_buffers_keep_memory() {
         let mut idle = Idle::default();
         let keep: Vec<_> = (0..9).map(|_| idle.has_room()).collect();
         keep.iter().for_each(|keeps| idle.put(*keeps, *keeps));

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_schedule_is_the_plans_also_of_nothing() {
+    fn the_last_schedule_is_that_of_the_plan_even_for_length_zero() {
         let plan = plan_last_results(&Segments::HeadFlags, &DeviceLimits::H200).unwrap();
         let plan = AnyPlan::LastResults(plan);
         let mut schedules = LastSchedule::default();

@@ -268,7 +268,7 @@ fn a_disk_that_cannot_be_written_is_one_warning_and_is_still_read() {
 }
 
 #[test]
-fn a_home_that_is_no_folder_is_one_warning() {
+fn a_home_that_is_not_a_folder_is_one_warning() {
     for folder in ["/dev/null", "/dev/null/cache", "/proc/cache"] {
         let output = again("", Path::new(folder), "store").output().unwrap();
         assert_eq!(answer(&output), "stored [false, false, false], warnings 1, found false", "{folder}");
@@ -310,7 +310,7 @@ fn folder_and_entries_are_private_whatever_the_umask() {
 }
 
 #[test]
-fn what_another_user_may_have_made_is_not_used() {
+fn folders_of_other_users_are_not_used() {
     const SOMEBODY: u32 = 65_534;
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("own");
@@ -397,7 +397,7 @@ fn nothing_is_removed_from_a_folder_that_is_not_the_users_own() {
 }
 
 #[test]
-fn what_is_no_private_file_is_a_miss() {
+fn entries_that_are_not_private_files_are_misses() {
     let folder = tempfile::tempdir().unwrap();
     let cache = DiskCache::at(folder.path().join("cache"));
     let place = cache.place(&key("a"));
@@ -424,7 +424,7 @@ fn what_is_no_private_file_is_a_miss() {
 }
 
 #[test]
-fn a_clock_that_was_wrong_does_no_harm() {
+fn timestamps_in_the_future_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();
     let cache = DiskCache::at(folder.path()).with_limit(2 * entry_bytes());
     let far = Duration::from_secs(100 * 365 * 24 * 3600);

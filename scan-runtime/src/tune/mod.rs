@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_again_and_replaces_what_it_covers() {
+    fn a_stored_range_is_loaded_and_replaces_those_it_covers() {
         let folder = tempfile::tempdir().unwrap();
         let cache = DiskCache::at(folder.path());
         let (operator, spec) = (ops::sum::<u32>().source(), ScanSpec::inclusive());

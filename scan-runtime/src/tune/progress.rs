@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_is_told_once_in_order() {
+    fn every_part_is_reported_once_in_order() {
         let mut reports = Vec::new();
         let counter = Counter::new(|progress: TuningProgress| reports.push(progress.to_string()));
         counter.begin(TuningStep::Compiling, 100);

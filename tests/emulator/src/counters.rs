@@ -178,7 +178,7 @@ mod tests {
     /// The unpadded tree of the course texts: the accesses of one operand, level by level, are 17 of the 102 cycles that
     /// they give for 64 leaves (6 such operands), 31 of 186 for 128, 95 of 570 for 512.
     #[test]
-    fn the_unpadded_tree_has_the_conflicts_of_the_texts() {
+    fn bank_conflicts_of_the_unpadded_tree_are_those_of_the_literature() {
         for (leaves, expected) in [(64_u32, 102), (128, 186), (512, 570)] {
             let mut cycles = 0;
             let mut stride = 2;

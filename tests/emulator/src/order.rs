@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_known_all_the_same() {
+    fn omitted_knowledge_is_still_implied() {
         let mut random = Random::new(1);
         let (mut parts, mut others) = (0, 0);
         for _ in 0..3_000 {

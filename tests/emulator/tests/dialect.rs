@@ -95,7 +95,7 @@ __device__ State sum_of(const Sum& op, const State (&items)[N]) {
 }
 
 #[test]
-fn what_the_dialect_lacks_is_refused() {
+fn code_beyond_the_dialect_is_refused() {
     let inside = [
         "struct Local { int x; };",
         "union Local { int x; };",
@@ -141,7 +141,7 @@ fn what_the_dialect_lacks_is_refused() {
 }
 
 #[test]
-fn what_the_compiler_refuses_is_told() {
+fn a_compiler_error_is_an_error() {
     let result = module("", "State& x = output[0];");
     assert!(matches!(result, Err(EmulatorError::Compiler { .. })), "{result:?}");
 }

@@ -107,7 +107,7 @@ pub(crate) fn add(trials: &mut Trials) {
         values_for_each::<ops::Sum<u8>>(&shapes)?;
         values_for_each::<MatrixProduct<3>>(&shapes)
     });
-    trials.add("axis_refuses_arrays_that_are_no_slices", || {
+    trials.add("axis_over_computed_indices_is_refused", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let (gates, mut states) = (stream.clone_htod(&[1_u32; 6])?, stream.alloc_zeros::<u32>(6)?);
@@ -127,7 +127,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let wrong = found.iter().zip(&expected).position(|pair| !same(pair));
         ensure(wrong.is_none(), || format!("wrong from {wrong:?} on"))
     });
-    trials.add("axis_checks_lengths", || {
+    trials.add("axis_of_another_length_is_refused", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let input = stream.clone_htod(&[1_i32; 7])?;

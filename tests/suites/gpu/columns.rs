@@ -25,7 +25,7 @@ pub(crate) fn add(trials: &mut Trials) {
     });
     trials.add("columns_prepared", prepared);
     trials.add("columns_in_chunks", in_chunks);
-    trials.add("columns_of_other_lengths", || {
+    trials.add("columns_of_other_lengths_are_refused", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let (gates, tokens) = (stream.clone_htod(&[1_u32; 7])?, stream.clone_htod(&[1_u32; 6])?);

@@ -33,8 +33,8 @@ pub(crate) fn two() -> bool {
 }
 
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add_on_two_devices("both_at_once", both_at_once);
-    trials.add_on_two_devices("one_thread_takes_turns", takes_turns);
+    trials.add_on_two_devices("concurrent_scans_on_both", both_at_once);
+    trials.add_on_two_devices("one_thread_alternates_between_them", takes_turns);
     trials.add_on_two_devices("buffers_of_the_other_are_refused", refused);
     trials.add_on_two_devices("the_first_is_lost", || faults::in_a_process("the_first_of_two_is_lost"));
     trials.add_on_two_devices("the_second_is_lost", || faults::in_a_process("the_second_of_two_is_lost"));

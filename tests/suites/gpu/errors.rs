@@ -9,7 +9,7 @@ use scan_runtime::{
 use crate::{Trials, ensure};
 
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add("device_index", || {
+    trials.add("a_device_index_without_a_device_is_refused", || {
         let count = device::get_count()? as usize;
         let error = Scanner::cuda(count).err();
         ensure(
@@ -17,7 +17,7 @@ pub(crate) fn add(trials: &mut Trials) {
             || format!("{error:?}"),
         )
     });
-    trials.add("output_length", || {
+    trials.add("an_output_of_another_length_is_refused", || {
         let scanner = Scanner::cuda(0)?;
         let stream = scanner.context().ok_or("no context")?.default_stream();
         let input = stream.clone_htod(&[1, 2, 3])?;

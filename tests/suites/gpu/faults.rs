@@ -121,7 +121,7 @@ const FATAL: [Fault; 8] = [
     ("assertion_on_a_stream", on_a_stream),
     ("assertion_of_a_reduction", of_a_reduction),
     ("assertion_beside_another_thread", beside_another_thread),
-    ("somebody_elses_fault", somebody_elses),
+    ("fault_of_a_kernel_outside_the_library", fault_outside_the_library),
 ];
 
 /// Those of one of two devices, which that device does not survive.
@@ -299,7 +299,7 @@ fn beside_another_thread() -> Outcome {
 }
 
 /// A context that another part of the program has brought down is lost, but no operator's fault.
-fn somebody_elses() -> Outcome {
+fn fault_outside_the_library() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     ensure(scanner.scan(Asserts).run(&[1, 2])? == [1, 3], || "without a fault".to_owned())?;
     let stream = scanner.context().ok_or("no context")?.default_stream();

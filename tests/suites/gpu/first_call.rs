@@ -67,7 +67,7 @@ fn is_right<Op: ScanOp<Input = u32, Output = u32>>(scanner: &Scanner, op: Op, le
 }
 
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add("precompiled_kernels_are_taken", || {
+    trials.add("precompiled_kernels_are_used_in_place_of_compiled_ones", || {
         let scanner = Scanner::cuda(0)?;
         let bundle = Bundle::new().device(scanner.limits()).with(&scanner.scan(Precompiled)).compile()?;
         let scanner = Scanner::builder().device(0).precompiled(bundle).no_cache().build()?;
@@ -112,7 +112,7 @@ pub(crate) fn add(trials: &mut Trials) {
         })
     });
     // In processes of their own, because NVRTC is loaded once a process.
-    trials.add("the_compiler_is_ready_where_nothing_is_compiled_yet", || {
+    trials.add("nvrtc_is_loaded_early_where_no_kernel_is_cached", || {
         let folder = env::temp_dir().join(format!("scan-tests-{}-kept", std::process::id()));
         let told = || {
             let output = Command::new(env::current_exe()?).env(FOLDER, &folder).output()?;
@@ -126,7 +126,7 @@ pub(crate) fn add(trials: &mut Trials) {
         ensure(first == "true, after: true", || format!("with an empty cache: {first}"))?;
         ensure(second == "false, after: false", || format!("with a warm cache: {second}"))
     });
-    trials.add("the_first_and_the_second_call_are_told_of", || {
+    trials.add("spans_show_that_only_the_first_call_compiles", || {
         let scanner = Scanner::builder().device(0).no_cache().build()?;
         let spans = Spans::default();
         let run = || {

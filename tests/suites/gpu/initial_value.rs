@@ -15,7 +15,7 @@ type Op = MatrixProduct<3>;
 const CHUNKS: [usize; 8] = [7, 0, 1, 4_097, 100_003, 0, 1_500_007, 33];
 
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add("chunks_that_begin_with_the_total_of_the_one_before", || {
+    trials.add("chunks_continue_from_the_total_of_the_previous_one", || {
         let scanner = Scanner::cuda(0)?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let input = inputs::<Op>(CHUNKS.iter().sum());
@@ -59,7 +59,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let wrong = first_difference(&stream.clone_dtoh(&output)?, &expected);
         ensure(wrong.is_none(), || format!("wrong from {wrong:?} on"))
     });
-    trials.add("an_initial_value_of_two_elements", || {
+    trials.add("an_initial_value_buffer_of_two_elements_is_refused", || {
         let scanner = Scanner::cuda(0)?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let (two, mut buffer) = (stream.clone_htod(&[Op::initial_value(); 2])?, stream.clone_htod(&inputs::<Op>(9))?);

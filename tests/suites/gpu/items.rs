@@ -85,7 +85,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let compiled = scanner.cache_stats().modules.iter().filter(|module| module.name == name).count();
         ensure(compiled == 1, || format!("compiled {compiled} times"))
     });
-    trials.add("a_table_dropped_while_it_is_read", || {
+    trials.add("a_table_dropped_while_kernels_read_it_stays_valid", || {
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
         let input = text(LENGTHS[4]);
@@ -109,7 +109,7 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
-    trials.add("without_an_identity", || {
+    trials.add("scans_without_an_identity", || {
         let scanner = Scanner::cuda(0)?;
         for (index, strategy) in strategies::all().enumerate() {
             if matches!(strategy.block.network, Network::Blelloch { .. }) || strategy.carry == Carry::OneBlock {

@@ -29,7 +29,7 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("kinds_of_computed_places", computed);
     trials.add("kinds_of_filters", filters);
     trials.add("kinds_of_several_places", several);
-    trials.add("each_kind_with_each_other", || {
+    trials.add("every_combination_of_kinds_equals_the_reference", || {
         scan_tests::matrix::check(&Scanner::cuda(0)?, &[1, 4_099, 40_003, 300_007])
     });
     trials.add("lengths_in_device_memory", lengths);

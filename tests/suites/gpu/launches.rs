@@ -27,7 +27,8 @@ pub(crate) fn add(trials: &mut Trials) {
     }
     for (name, strategy) in strategies() {
         // Two of them would take the whole device.
-        trials.add_alone(&format!("alone_blocks_find_no_room: {name}"), move || no_room(strategy));
+        trials
+            .add_alone(&format!("alone_scans_end_on_a_device_that_is_mostly_taken: {name}"), move || no_room(strategy));
     }
 }
 

@@ -86,9 +86,9 @@ pub(crate) fn add(trials: &mut Trials) {
             prepared_reduction::<PolynomialHash>(reduction)
         });
     }
-    trials.add("prepared_runs_are_told_of", told_of);
-    trials.add("prepared_errors", errors);
-    trials.add("host_time_of_prepared_runs", host_time);
+    trials.add("prepared_runs_have_launch_spans_only", told_of);
+    trials.add("prepared_runs_refuse_wrong_arguments", errors);
+    trials.add("prepared_runs_take_little_host_time", host_time);
 }
 
 /// Many lengths on one workspace, which grows.

@@ -31,7 +31,7 @@ pub(crate) fn add(trials: &mut Trials) {
     });
     trials.add("reductions_by_segments_bring_back_their_results_alone", bring_back_results_alone);
     trials.add("sums_of_negative_zeros", negative_zeros);
-    trials.add("total", move || {
+    trials.add("totals_of_scans", move || {
         for strategy in strategies {
             let scanner = scanner()?;
             for (len, with_initial_value) in [(0, true), (1, false), (100, true), (1_019, false), (5_000, true)] {

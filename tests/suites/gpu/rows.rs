@@ -22,7 +22,7 @@ pub(crate) fn add(trials: &mut Trials) {
         of::<ops::Sum<u8>>(&[(4, 8_000_003), (1_021, 20_011)], |begins| inputs::<ops::Sum<u8>>(begins.len()))?;
         of::<MatrixProduct<2>>(&matrices, |begins| inputs::<MatrixProduct<2>>(begins.len()))
     });
-    trials.add("rows_that_do_not_fill_the_input", || {
+    trials.add("rows_that_do_not_divide_the_input_are_refused", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let input = stream.clone_htod(&[1_i32; 7])?;

@@ -61,7 +61,7 @@ pub(crate) fn add(trials: &mut Trials) {
             long::<MatrixProduct<5>>(strategy, 300_007, |begins| inputs::<MatrixProduct<5>>(begins.len()))
         });
     }
-    trials.add("segmented_lengths_are_checked", || {
+    trials.add("segmented_inputs_of_another_length_are_refused", || {
         let scanner = scanner()?;
         let context = scanner.context().ok_or("no context")?;
         let stream = context.new_stream()?;

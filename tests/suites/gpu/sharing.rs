@@ -47,7 +47,7 @@ pub(crate) fn add(trials: &mut Trials) {
         ensure(compiled == 1, || format!("compiled {compiled} times"))?;
         ensure(stats.hits >= 2 * THREADS as u64 - 1, || format!("{} hits", stats.hits))
     });
-    trials.add("streams_at_once", || {
+    trials.add("concurrent_streams", || {
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
         let (hash_input, span_input) = (inputs::<PolynomialHash>(300_000), inputs::<Interval>(200_000));

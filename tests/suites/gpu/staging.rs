@@ -44,14 +44,14 @@ pub(crate) fn add(trials: &mut Trials) {
     ] {
         trials.add(format!("staging_{name}"), move || every_kind(staging));
     }
-    trials.add("staging_threads_at_once", threads_at_once);
-    trials.add("chunks_in_every_way", chunks);
+    trials.add("staging_from_concurrent_threads", threads_at_once);
+    trials.add("chunks_change_no_results", chunks);
     for way in 0..WAYS.len() {
         trials.add(format!("chunks_of_segments: {way}"), move || chunks_of_segments(way));
     }
     trials.add("chunks_of_reductions", chunks_of_reductions);
     trials.add("chunks_of_columns", chunks_of_columns);
-    trials.add("chunks_report_their_progress", progress);
+    trials.add("chunks_report_progress", progress);
     trials.add("large_staging", large);
 }
 

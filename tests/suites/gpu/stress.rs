@@ -44,22 +44,22 @@ pub(crate) fn add(trials: &mut Trials) {
         load.end()
     });
     // Short, so that the sanitizer sees stages that are filled again.
-    trials.add("rounds_of_look_ahead", || {
+    trials.add("many_iterations_of_look_ahead", || {
         rounds::<Interval>(short_rounds())?;
         rounds::<ops::Sum<u8>>(short_rounds())?;
         rounds::<MatrixProduct<3>>(short_rounds())
     });
-    trials.add("rounds_of_groups: look-ahead", || {
+    trials.add("many_iterations_of_groups: look-ahead", || {
         rounds::<Interval>(short_rounds_of_groups())?;
         rounds::<MatrixProduct<5>>(short_rounds_of_groups())
     });
     for head_source in [0, 7] {
-        trials.add(format!("rounds_of_groups_in_segments: look-ahead, {head_source}"), move || {
+        trials.add(format!("many_iterations_of_segmented_groups: look-ahead, {head_source}"), move || {
             segmented_rounds::<Restart>(head_source, short_rounds_of_groups(), places)
         });
     }
     for head_source in 0..HEAD_SOURCES {
-        trials.add(format!("rounds_of_look_ahead_in_segments: {head_source}"), move || {
+        trials.add(format!("many_iterations_of_segmented_look_ahead: {head_source}"), move || {
             segmented_rounds::<Restart>(head_source, short_rounds(), places)?;
             segmented_rounds::<ops::Sum<u8>>(head_source, short_rounds(), |begins| inputs::<ops::Sum<u8>>(begins.len()))
         });

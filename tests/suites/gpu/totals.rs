@@ -24,7 +24,7 @@ use crate::{Outcome, Trials, ensure, older::scanner, prepared::stream_to_capture
 
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("totals_of_host_memory", || scan_tests::totals::check(&Scanner::cuda(0)?));
-    trials.add("totals_of_scans_that_restart", || with_total::<AffineU32>(&[1, 1_000, 70_003, 3_000_001]));
+    trials.add("totals_of_segmented_scans", || with_total::<AffineU32>(&[1, 1_000, 70_003, 3_000_001]));
     trials.add("totals_of_segments", || {
         of_segments::<AffineU32>(&[1, 33, 8_192, 8_193, 70_003, 3_000_001])?;
         of_segments::<MatrixProduct<3>>(&[100_003])
@@ -37,7 +37,7 @@ pub(crate) fn add(trials: &mut Trials) {
         of_no_elements(ops::with_exclusive(AffineU32), value, other)
     });
     trials.add("totals_of_segments_in_a_graph", graph);
-    trials.add("totals_that_are_refused", refused);
+    trials.add("reductions_with_wrong_arguments_are_refused", refused);
 }
 
 /// A total beside a scan that restarts: into a slice, in place, and by a handle.

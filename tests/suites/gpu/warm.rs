@@ -54,7 +54,7 @@ fn allocations<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<u64, E> {
 
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("prepared_runs_allocate_nothing", allocate_nothing);
-    trials.add("prepared_runs_wait_for_nobody", wait_for_nobody);
+    trials.add("prepared_runs_do_not_wait_for_another_threads_compilation", wait_for_nobody);
 }
 
 fn allocate_nothing() -> Outcome {

@@ -103,14 +103,14 @@ fn climb<Op: TestOperator>(shapes: &[Shape], way: usize, reversed: bool, prepare
 
 /// The interval monoid proves the kernel for every operator.
 #[test]
-fn of_every_shape() {
+fn every_shape_matches_the_reference() {
     climb::<Interval>(&SHAPES, 0, false, |emulator| emulator.check(adjacent));
 }
 
 /// Operators whose operands must not be exchanged, and elements of 1, 3, 4, 8, 24 and 36 bytes; from the first row and
 /// from the last.
 #[test]
-fn of_every_element() {
+fn every_element_type_matches_the_reference() {
     fn of<Op: TestOperator>(index: usize) {
         let shapes = [SHAPES[index % 7], SHAPES[(index + 3) % 7]];
         climb::<Op>(&shapes[..1], index, index.is_multiple_of(2), |emulator| emulator);
@@ -129,7 +129,7 @@ fn of_every_element() {
 
 /// The shapes that the planner chooses, and an operator whose elements, partial results and outputs are of three sizes.
 #[test]
-fn as_planned() {
+fn planned_shapes_match_the_reference() {
     for (spec, initial_value) in [(ScanSpec::inclusive().reverse(), None), (ScanSpec::exclusive(), Some(INITIAL_VALUE))]
     {
         let program = ColumnsProgram::new(Lifting, &spec, initial_value, &Overrides::default(), |plan| plan).unwrap();
@@ -145,7 +145,7 @@ fn as_planned() {
 
 /// Arrays that are not contiguous: padded rows, transposed, every second column, and repeated input.
 #[test]
-fn of_strided_arrays() {
+fn strided_arrays_match_the_reference() {
     let program = program::<Interval>(SHAPES[1], (ScanKind::Inclusive, false), false);
     let axes = not_contiguous();
     for (seed, axis) in axes.iter().enumerate() {
@@ -174,7 +174,7 @@ fn of_arrays<Op: ColumnsOperator>(shape: Shape, way: usize, reversed: bool) -> C
 /// Several arrays, of items of one to eight bytes, whose results are as large as items or larger: each begins at a
 /// place of its own.
 #[test]
-fn of_several_arrays() {
+fn several_arrays_match_the_reference() {
     fn of<Op: ColumnsOperator<Output: std::fmt::Debug, Carry: std::fmt::Debug>>(number: usize, shape: Shape) {
         let program = of_arrays::<Op>(shape, number % 4, number.is_multiple_of(2));
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
@@ -198,7 +198,7 @@ fn of_several_arrays() {
 
 /// Arrays of the output that are not written: one of two, or all, for the totals alone.
 #[test]
-fn of_outputs_that_are_not_written() {
+fn outputs_without_memory_match_the_reference() {
     let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
     let nothing = ArrayKind::NoMemory;
     for (shape, discards) in [(SHAPES[1], kinds(&[nothing])), (SHAPES[2], kinds(&[nothing, nothing]))] {
@@ -258,7 +258,7 @@ fn values_of(axis: &Axis) -> Vec<<Interval as ScanOp>::Carry> {
 /// An initial value and a total for each column: of arrays whose columns are numbered in the order of their indices,
 /// and of others; of one tile and of many.
 #[test]
-fn of_values_for_each_column() {
+fn initial_values_and_totals_of_each_column_match_the_reference() {
     for (number, shape) in SHAPES.into_iter().enumerate() {
         let (way, reversed) = (WAYS[number % 4], number.is_multiple_of(3));
         let program = each_program::<Interval>(shape, way, reversed);

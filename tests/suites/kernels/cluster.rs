@@ -61,12 +61,12 @@ fn climb<Op: TestOperator>(step: usize, prepare: impl Fn(Emulator) -> Emulator) 
 }
 
 #[test]
-fn intervals() {
+fn intervals_match_the_reference() {
     climb::<Interval>(1, |emulator| emulator.check(adjacent));
 }
 
 #[test]
-fn other_elements() {
+fn elements_of_several_sizes_match_the_reference() {
     climb::<ops::Sum<u8>>(3, |emulator| emulator);
     climb::<MixedSum>(3, |emulator| emulator);
     climb::<Brackets>(3, |emulator| emulator);
@@ -86,7 +86,7 @@ fn segmented<Op: TestOperator>() -> Vec<(usize, Program<Op>)> {
 }
 
 #[test]
-fn segments() {
+fn segments_match_the_reference() {
     for (head_source, program) in &compiled(segmented::<Restart>()) {
         let tile = program.plan.tile as usize;
         for (seed, pattern) in (0..).zip(PATTERNS) {
@@ -179,7 +179,7 @@ fn fault(changes: &[(&str, &str)]) -> FaultKind {
 }
 
 #[test]
-fn what_a_cluster_must_not_do_has_a_name() {
+fn each_misuse_of_a_cluster_is_its_own_fault() {
     let beginning = ("  arrive_in_cluster();\n  Prefix prefix", "  Prefix prefix");
     let meeting =
         "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n";
@@ -208,7 +208,7 @@ fn what_a_cluster_must_not_do_has_a_name() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused() {
+fn clusters_beyond_the_device_are_refused() {
     let operator = ops::sum::<f32>().source();
     let refused = |limits: &DeviceLimits, overrides: &Overrides| {
         let refused = plan(&operator, &ScanSpec::inclusive().with_segments(Segments::None), limits, overrides);

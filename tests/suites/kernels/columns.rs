@@ -99,7 +99,7 @@ fn climb<Op: ColumnsOperator<Output: Debug>>(cases: Vec<Case<Op>>, runs: usize) 
 
 /// Three arrays of items of 1, 4 and 6 bytes, to two: each carry, and each network.
 #[test]
-fn every_strategy() {
+fn every_strategy_matches_the_reference() {
     let picked = |&(index, strategy): &(usize, Strategy)| {
         strategy.block.in_registers || strategy.carry == Carry::LookAhead || index % 3 == 0
     };
@@ -117,7 +117,7 @@ fn every_strategy() {
 /// Those that the planner chooses, in all shapes: results that take the place of elements, and results that do not; one
 /// array on either side.
 #[test]
-fn runs_in_registers_and_in_stages() {
+fn runs_in_registers_and_in_stages_match_the_reference() {
     fn of<Op: ColumnsOperator<Output: Debug>>(layouts: (Arrays, Arrays)) {
         let in_registers = |(index, strategy)| {
             let overrides = Overrides::default().strategy(strategy).threads([32, 64][index % 2]);
@@ -148,7 +148,7 @@ fn runs_in_registers_and_in_stages() {
 
 /// What the planner chooses where it is asked for nothing, at the edges of its ranges.
 #[test]
-fn as_planned() {
+fn every_planned_range_matches_the_reference() {
     let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
     let programs = Program::ranges(&Recurrence, &spec, None, &limits()).unwrap();
     for program in &compiled(programs) {

@@ -52,7 +52,7 @@ fn by_strategies<Op>(
 }
 
 #[test]
-fn operators_of_operators() {
+fn operators_of_operators_match_the_reference() {
     let op = composed(1_021);
     let initial_value = op.lift(inputs(1)[0]);
     by_strategies(&op, initial_value, inputs, 0, false);
@@ -61,7 +61,7 @@ fn operators_of_operators() {
 /// The exclusive result beside the inclusive one: of an operator that does not commute, of one that appends, of one with
 /// parameters, and of a machine that emits; in one array and in two.
 #[test]
-fn with_the_exclusive_result() {
+fn exclusive_and_inclusive_results_match_the_reference() {
     by_strategies(&ops::with_exclusive(ops::flip(Lifting)), INITIAL_VALUE, inputs, 0, true);
     by_strategies(&ops::with_exclusive(Appending), INITIAL_VALUE, inputs, 1, false);
     by_strategies(&ops::with_exclusive(Coder), 77, inputs, 2, true);

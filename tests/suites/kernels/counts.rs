@@ -42,7 +42,7 @@ where
 /// Every network, over single elements and over runs, at lengths of a tile and less: powers of two from 64 to 1,024, and
 /// others.
 #[test]
-fn every_network_takes_what_its_formula_says() {
+fn counted_cost_of_every_network_is_that_of_its_formula() {
     let (mut small, mut large) = (Vec::new(), Vec::new());
     for (index, network) in NETWORKS.into_iter().enumerate() {
         for (block, run) in [(BlockScan::of(network), None), (BlockScan::coarsened(network), Some(5))] {
@@ -70,7 +70,7 @@ fn every_network_takes_what_its_formula_says() {
 
 /// Every way to carry, over several tiles and several levels of totals, in each of the four ways to scan.
 #[test]
-fn every_carry_takes_what_its_formula_says() {
+fn counted_cost_of_every_carry_is_that_of_its_formula() {
     let mut programs = Vec::new();
     for carry in CARRIES {
         for way in WAYS {
@@ -96,7 +96,7 @@ fn every_carry_takes_what_its_formula_says() {
 
 /// A cluster, in each of the four ways, over no more than a round of its tiles and over several.
 #[test]
-fn a_cluster_takes_what_its_formula_says() {
+fn counted_cost_of_a_cluster_is_that_of_its_formula() {
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
     let runs = [3, 4].into_iter(); // the longer one is a unit, which each thread moves itself
     let programs: Vec<_> =
@@ -111,7 +111,7 @@ fn a_cluster_takes_what_its_formula_says() {
 
 /// Look-ahead whose blocks form groups, of which the last one has fewer.
 #[test]
-fn groups_take_what_their_formula_says() {
+fn counted_cost_of_groups_is_that_of_their_formula() {
     let programs = WAYS.map(|(kind, with_initial_value)| {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(strategies::LOOK_AHEAD);
@@ -132,7 +132,7 @@ fn groups_take_what_their_formula_says() {
 
 /// Look-ahead whose look-ahead warps take turns.
 #[test]
-fn look_ahead_warps_in_turns_take_what_their_formula_says() {
+fn counted_cost_of_several_look_ahead_warps_is_that_of_their_formula() {
     let programs = WAYS.map(|(kind, with_initial_value)| {
         let mut overrides = Overrides::default().strategy(strategies::LOOK_AHEAD).threads(96).teams(2).run(3).blocks(3);
         overrides.look_ahead_warps = Some(2);
@@ -150,7 +150,7 @@ fn look_ahead_warps_in_turns_take_what_their_formula_says() {
 
 /// Every strategy, in one of the four ways, with elements of twelve bytes.
 #[test]
-fn every_strategy_takes_what_its_formula_says() {
+fn counted_cost_of_every_strategy_is_that_of_its_formula() {
     let programs: Vec<_> = strategies::all()
         .enumerate()
         .map(|(index, strategy)| {
@@ -165,7 +165,7 @@ fn every_strategy_takes_what_its_formula_says() {
 
 /// Looking back takes the most where no block but the first knows its prefix, and is bounded by that.
 #[test]
-fn looking_back_stays_within_its_bounds() {
+fn counted_cost_of_look_back_is_within_its_bounds() {
     let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::LookBack };
     let program = program::<ops::Sum<i32>>(strategy, WAYS[0], 32, None);
     let input: Vec<i32> = vec![1; 100 * 32];
@@ -188,7 +188,7 @@ const PADDED_BLELLOCH: Network = Network::Blelloch { padded: true };
 /// 16 banks, half a warp at a time: 102 cycles against 36 without conflicts for 64 leaves, 186 against 48 for 128, 570
 /// against 120 for 512.
 #[test]
-fn the_unpadded_tree_has_the_conflicts_of_the_texts() {
+fn bank_conflicts_of_the_unpadded_tree_are_those_of_the_literature() {
     for (leaves, cycles, without_conflicts) in [(64, 102, 36), (128, 186, 48), (512, 570, 120)] {
         let counted = tree_banks(BLELLOCH, leaves, Banks::HALF_WARPS, TreeAccesses::OfTheTexts).unwrap();
         assert_eq!((counted.cycles, counted.without_conflicts), (cycles, without_conflicts), "{leaves} leaves");
@@ -205,7 +205,7 @@ fn the_unpadded_tree_has_the_conflicts_of_the_texts() {
 /// For 128 leaves the same account gives 48 + 64 = 112. The texts say 106, which is 42 + 64: they take six accesses for each
 /// of the seven levels, but the first level has two warps, which the other 64 count.
 #[test]
-fn one_pad_word_in_16_takes_the_conflicts_away() {
+fn one_pad_word_in_16_costs_what_the_literature_says() {
     for (leaves, cycles, of_texts) in [(64, 84, 84), (128, 112, 106), (512, 304, 304)] {
         let counted = tree_banks(PADDED_BLELLOCH, leaves, Banks::HALF_WARPS, TreeAccesses::OfTheTexts).unwrap();
         let warps = counted.without_conflicts / 6; // over all levels
@@ -218,7 +218,7 @@ fn one_pad_word_in_16_takes_the_conflicts_away() {
 
 /// The formula, against the kernels, for the shared memory of then and of today.
 #[test]
-fn the_unpadded_trees_conflicts_are_those_of_the_formula() {
+fn bank_conflicts_of_the_unpadded_tree_are_those_of_the_formula() {
     for leaves in [64, 128, 256, 512, 1024, 2048] {
         for banks in [Banks::HALF_WARPS, Banks::TODAY] {
             let network = Network::BrentKung { workers: Workers::Contiguous, padded: false };
@@ -233,7 +233,7 @@ fn the_unpadded_trees_conflicts_are_those_of_the_formula() {
 /// On the 32 banks of today, one pad word in 32: no conflict is left up to 1,024 leaves. Of 2,048, nodes 1,024 places apart
 /// are in one bank again: two at a time on five levels, in each of the six accesses.
 #[test]
-fn one_pad_word_in_32_takes_the_conflicts_of_today_away() {
+fn one_pad_word_in_32_removes_conflicts_of_32_banks() {
     for (leaves, left) in [(64, 0), (128, 0), (512, 0), (1024, 0), (2048, 5 * 6)] {
         let counted = tree_banks(PADDED_BLELLOCH, leaves, Banks::TODAY, TreeAccesses::OfTheTexts).unwrap();
         assert_eq!(counted.cycles - counted.without_conflicts, left, "{leaves} leaves");

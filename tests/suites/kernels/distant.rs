@@ -103,7 +103,7 @@ const STORED: Change<'static> =
 const OF_NUMBERS: Change<'static> = ("return (size_t)tile_index * ", "return tile_index * ");
 
 #[test]
-fn chained_and_looking_back() {
+fn truncated_indices_of_chained_and_look_back_are_found() {
     let chained: Change<'_> = (
         "wait_for_status(&statuses[tile_index - 1], &prefix.value",
         "wait_for_status((const TileStatus*)((const unsigned char*)statuses + (unsigned)((tile_index - 1) * sizeof(TileStatus))), &prefix.value",
@@ -123,14 +123,14 @@ fn chained_and_looking_back() {
 }
 
 #[test]
-fn one_block() {
+fn truncated_indices_of_one_block_are_found() {
     let changes =
         [&OF_TILES[..], &[STORED, ("start < n; start += TILE", "start < (unsigned)n; start += TILE")]].concat();
     each_cut_is_found(&interval(&overrides(KOGGE_STONE, Carry::OneBlock), Kernels::Single), adjacent, &changes);
 }
 
 #[test]
-fn hierarchical() {
+fn truncated_indices_of_hierarchical_are_found() {
     let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
     let stored = ("partial[index] = tile", "partial[(unsigned)index] = tile");
     let changes = [&OF_TILES[..], &[stored]].concat();
@@ -145,7 +145,7 @@ fn hierarchical() {
 
 /// The first element of a tile, as it is computed in each kernel.
 #[test]
-fn block_indices() {
+fn truncated_tile_starts_are_found() {
     let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
     for kernels in [Kernels::Sections, Kernels::Carries] {
         let mut planted = interval(&overrides, kernels);
@@ -158,7 +158,7 @@ fn block_indices() {
 }
 
 #[test]
-fn segments_by_network() {
+fn truncated_indices_of_segmented_networks_are_found() {
     let overrides = overrides(KOGGE_STONE, Carry::LookBack);
     let cases: [(Segmented, &[Change<'_>]); 6] = [
         (
@@ -195,7 +195,7 @@ fn segments_by_network() {
 }
 
 #[test]
-fn segments_in_registers() {
+fn truncated_indices_of_segments_in_registers_are_found() {
     let overrides = overrides(BlockScan::in_registers(), Carry::LookBack);
     let cases: [(Segmented, &[Change<'_>]); 6] = [
         (FLAGS, &[("source.head_flags + (extent.start", "source.head_flags + ((unsigned)extent.start")]),
@@ -221,7 +221,7 @@ fn segments_in_registers() {
 }
 
 #[test]
-fn looking_ahead() {
+fn truncated_indices_of_look_ahead_are_found() {
     let mut overrides = overrides_of((32, 1, 3, 2, 3));
     overrides.group = Some(1);
     assert_eq!(overrides.strategy, Some(LOOK_AHEAD));
@@ -282,7 +282,7 @@ fn verify_reduction(program: &ReductionProgram<Interval>) -> Result<(), String> 
 }
 
 #[test]
-fn reductions() {
+fn truncated_indices_of_reductions_are_found() {
     let mut limits = DeviceLimits::BASELINE;
     limits.threads_per_block = 32;
     let mut program = ReductionProgram::new(Interval, Reduction::Contiguous, None, &limits).unwrap();

@@ -148,7 +148,7 @@ fn before(heads: &Heads) -> Vec<Span> {
 /// No result is made of another segment's elements, or of its initial value. Forwards: the programs that are reversed
 /// are those of other operators.
 #[test]
-fn in_order() {
+fn results_fold_their_own_segment_in_order() {
     let shapes = shapes();
     let mut programs = Vec::new();
     for (index, overrides) in shapes.iter().enumerate() {
@@ -179,7 +179,7 @@ fn maps(heads: &Heads) -> Vec<Mapping> {
 }
 
 #[test]
-fn of_operators_that_append_and_of_machines() {
+fn appending_operators_and_machines_match_the_reference() {
     let lifted = |heads: &Heads| lifting::inputs(heads.begins.len());
     each_shape(&Appending, (0, 4), lifting::INITIAL_VALUE, &lifted, &maps, &|emulator| emulator);
     each_shape(&Coder, (1, 4), 77, &lifted, &registers, &|emulator| emulator);
@@ -234,7 +234,7 @@ fn planted_faults_are_found() {
 }
 
 #[test]
-fn of_segments_without_an_index_are_refused() {
+fn segments_without_an_index_are_refused() {
     let refused = |segments: Segments| {
         let spec = ScanSpec::inclusive().with_segments(segments).with_totals();
         plan(&Mapped.source(), &spec, &DeviceLimits::H200, &Overrides::default()).unwrap_err()

@@ -18,7 +18,7 @@ use scan_tests::{
 const BITS: usize = 2;
 
 #[test]
-fn head_bits_that_end_with_a_word() {
+fn head_bits_that_end_with_a_word_match_the_reference() {
     let in_blocks = [BlockScan::of(Network::KoggeStone), BlockScan::coarsened(Network::WarpShuffle)];
     let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack];
     let others = in_blocks.into_iter().flat_map(|block| carries.map(|carry| Strategy { block, carry }));
@@ -47,7 +47,7 @@ fn head_bits_that_end_with_a_word() {
 
 /// Three levels of totals, with sections of the second that have a head, begin with one, and have none.
 #[test]
-fn heads_over_three_levels() {
+fn heads_over_three_levels_of_totals_match_the_reference() {
     let networks = [Network::KoggeStone, Network::Blelloch { padded: true }, Network::WarpShuffle];
     let programs: Vec<_> = networks
         .into_iter()
@@ -102,7 +102,7 @@ fn sums_of_negative_zeros_are_negative_zeros() {
 /// A status of several packets, of which the last has words to spare: it counts once all of them have come, not just the first and the
 /// last.
 #[test]
-fn statuses_of_which_the_middle_has_not_come() {
+fn a_status_counts_once_all_of_its_packets_have_arrived() {
     type Op = MatrixProduct<4>;
     let carries = [Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let programs = carries.map(|carry| {

@@ -32,7 +32,7 @@ fn verify(program: &Program<Lifting>, length: usize) -> Result<(), EmulatorError
 }
 
 #[test]
-fn in_device_memory() {
+fn scans_with_initial_value_on_device_match_the_reference() {
     let programs: Vec<_> = (0..)
         .zip(strategies::in_turn(0))
         .map(|(index, (_, strategy))| program(index, strategy, Segments::None))
@@ -45,7 +45,7 @@ fn in_device_memory() {
 }
 
 #[test]
-fn in_device_memory_for_each_segment() {
+fn segments_with_initial_value_on_device_match_the_reference() {
     let of_kind = |(index, (_, strategy)): (usize, (usize, Strategy))| {
         program(index, strategy, Heads::new(index % HEAD_SOURCES, &[]).segments())
     };
@@ -61,7 +61,7 @@ fn in_device_memory_for_each_segment() {
 
 /// A launch may begin before the one before it has ended, which may be what writes the value.
 #[test]
-fn is_read_after_the_wait_for_the_launch_before() {
+fn initial_value_on_device_is_read_after_waiting_for_the_previous_launch() {
     let (operator, spec) = (Lifting.source(), ScanSpec::inclusive().with_initial_value_on_device());
     let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
     let of_lengths = [100, 10_000, 1_000_000, 1_000_000_000].map(|len| render(&operator, plans.for_len(len)).unwrap());

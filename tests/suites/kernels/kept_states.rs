@@ -19,7 +19,7 @@ fn keeping(shape: Shape) -> Overrides {
 
 /// All ways, from any address, in stages that are used more than once.
 #[test]
-fn elements_are_lifted_once() {
+fn scans_that_keep_states_match_the_reference() {
     let ways = [
         (ScanSpec::inclusive(), None, (64, 2, 6, 4, 4)),
         (ScanSpec::exclusive(), Some(INITIAL_VALUE), (32, 3, 8, 3, 2)),

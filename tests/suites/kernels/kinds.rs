@@ -97,7 +97,7 @@ fn by_all<Op: ColumnsOperator<Output: Debug>>(kinds: Kinds<'_>, layouts: (Arrays
 const BY_FIELD: (Arrays, Arrays) = (Arrays::PerField, Arrays::PerField);
 
 #[test]
-fn every_kind_of_array() {
+fn every_kind_of_array_matches_the_reference() {
     by_all::<Summarize>((&[Slice, Places(U32), Slice], &[Slice, Places(U64)]), BY_FIELD, 0);
     by_all::<Summarize>((&[], &[NoMemory, Places(U32)]), BY_FIELD, 1);
     by_all::<Summarize>((&[Places(U64), Places(U32), Places(U32)], &[Slice, NoMemory]), BY_FIELD, 2);
@@ -148,7 +148,7 @@ fn several_places_in_place_with_head_padding() {
 
 /// What the planner chooses where it is asked for nothing.
 #[test]
-fn as_planned() {
+fn every_planned_range_matches_the_reference() {
     let spec = spec((&[Slice, Places(U32)], &[Places(U32)]), (Arrays::PerField, Arrays::One), 0);
     let programs = Program::ranges(&Recurrence, &spec, None, &limits()).unwrap();
     for program in &compiled(programs) {
@@ -159,7 +159,7 @@ fn as_planned() {
 
 /// Slices alone have the kernels that they had.
 #[test]
-fn slices_are_as_before() {
+fn kinds_that_are_all_slices_change_no_text() {
     let program = |spec: &ScanSpec| Program::of(ops::sum::<f32>(), spec, None, &Overrides::default()).unwrap();
     let slices = ScanSpec::inclusive().with_kinds(ArrayKinds::new([Slice]), ArrayKinds::new([Slice]));
     assert_eq!(program(&slices).source.text, program(&ScanSpec::inclusive()).source.text);

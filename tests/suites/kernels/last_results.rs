@@ -38,7 +38,7 @@ fn verify<Op: TestOperator>(head_source: usize) {
 }
 
 #[test]
-fn of_every_telling() {
+fn every_head_source_matches_the_reference() {
     for head_source in 0..=HEAD_SOURCES {
         verify::<ops::Sum<i32>>(head_source);
     }
@@ -48,7 +48,7 @@ fn of_every_telling() {
 
 /// Where there is no element there may be segments: empty ones, that offsets tell.
 #[test]
-fn of_no_elements() {
+fn empty_segments_without_elements_match_the_reference() {
     let op = ops::sum::<u32>();
     let three = Heads { begins: Vec::new(), source: HeadSource::Offsets(vec![0; 4]) };
     for heads in [three, Heads::new(0, &[]), Heads::new(2, &[]), Heads::rows(3, 0)] {
@@ -59,7 +59,7 @@ fn of_no_elements() {
 
 /// Results behind the end of the output are left out, and counted.
 #[test]
-fn more_segments_than_there_is_room_for() {
+fn results_beyond_the_output_are_counted_and_not_written() {
     let heads = Heads::new(0, &[true; 5_000]);
     let program = LastResultsProgram::new(&ops::sum::<u32>(), &heads, THREADS).unwrap();
     let scanned: Vec<u32> = (0..5_000).collect();

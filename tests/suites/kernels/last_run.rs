@@ -69,7 +69,7 @@ fn spans(length: usize) -> Vec<Span> {
 }
 
 #[test]
-fn partial_results() {
+fn intervals_match_the_reference() {
     let after = |a: &Span, b: &Span| adjacent(b, a);
     let programs = programs(Interval, 48, Interval::initial_value());
     let (reversed, forward): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.plan.spec.reversed);
@@ -78,14 +78,14 @@ fn partial_results() {
 }
 
 #[test]
-fn inputs_and_machines() {
+fn appending_operators_and_machines_match_the_reference() {
     verify(programs(Appending, 80, INITIAL_VALUE), inputs, |emulator| emulator).unwrap();
     let taken = |length| (0..length).map(|i| i % 3 > 0 || i % 7 == 2).collect();
     verify(programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();
 }
 
 #[test]
-fn applications_are_as_the_formulas_say() {
+fn applications_are_within_the_planned_cost() {
     for program in programs(Interval, 48, Interval::initial_value()) {
         // What stands by depends on what is late.
         if matches!(program.plan.strategy.carry, Carry::LookBack | Carry::LookAtAll) {
@@ -101,7 +101,7 @@ fn applications_are_as_the_formulas_say() {
 
 /// With a total, or with a light operator, all of the last run is reduced.
 #[test]
-fn totals_and_light_operators_know_the_last_run() {
+fn totals_and_light_operators_reduce_the_last_run() {
     let text =
         |spec: ScanSpec, run| program(Interval, IN_REGISTERS[4], run, &spec, Interval::initial_value()).source.text;
     assert!(text(ScanSpec::inclusive(), 48).contains(APART));

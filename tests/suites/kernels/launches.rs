@@ -22,7 +22,7 @@ fn strategies() -> Vec<Strategy> {
 
 /// Every kernel waits before it uses global memory: without that, the emulator says so.
 #[test]
-fn kernels_wait_for_what_is_before_them() {
+fn every_kernel_waits_for_the_previous_launch_before_global_memory() {
     strategies().par_iter().for_each(|&strategy| {
         let mut program = program(strategy, &DeviceLimits::BASELINE);
         let waiting = "wait_for_previous_launch();";
@@ -44,7 +44,7 @@ fn kernels_wait_for_what_is_before_them() {
 
 /// Where the architecture has no such launches, or they are not wanted, nothing is said of them.
 #[test]
-fn nothing_waits_where_no_launch_begins_early() {
+fn kernels_do_not_wait_where_launches_are_not_programmatic() {
     let ampere = DeviceLimits::new(Architecture { major: 8, minor: 0 }, 108);
     for strategy in strategies() {
         if matches!(strategy.carry, Carry::LookAhead | Carry::Cluster) {

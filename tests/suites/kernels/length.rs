@@ -68,7 +68,7 @@ fn verify<Op: TestOperator>(program: &Program<Op>, index: usize) -> Result<(), E
 }
 
 #[test]
-fn every_carry() {
+fn every_carry_with_length_on_device_matches_the_reference() {
     let programs: Vec<Program<AffineU32>> = (0..3)
         .flat_map(|turn| overrides().into_iter().enumerate().map(move |(index, overrides)| (index + turn, overrides)))
         .map(|(index, overrides)| program(&overrides, index).unwrap())
@@ -82,7 +82,7 @@ fn every_carry() {
 
 /// The total of no elements is the start of a machine.
 #[test]
-fn of_a_machine() {
+fn machines_with_length_on_device_match_the_reference() {
     for overrides in [overrides_of(SHAPES[0]), Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(32)] {
         let spec = ScanSpec::inclusive().with_total().with_length_on_device();
         let program = Program::with_limits(Coder, &spec, None, &limits(), &overrides).unwrap();
@@ -94,7 +94,7 @@ fn of_a_machine() {
 }
 
 #[test]
-fn what_has_no_plan() {
+fn scans_without_a_plan_for_length_on_device_are_refused() {
     let spec = ScanSpec::inclusive().with_length_on_device();
     let block = BlockScan::coarsened(Network::KoggeStone);
     let overrides = Overrides::default().strategy(Strategy { block, carry: Carry::Hierarchical });

@@ -32,7 +32,7 @@ fn emulator(seed: u64, strategy: Strategy) -> Emulator {
 
 /// By the strategies in turn: of their texts, as many lines are executed as by all of them.
 #[test]
-fn scans() {
+fn scans_of_lifting_operators_match_the_reference() {
     let programs: Vec<_> = strategies::in_turn(3)
         .map(|(index, strategy)| program(strategy, WAYS[index / 4 % 4], Segments::None))
         .collect();
@@ -47,7 +47,7 @@ fn scans() {
 }
 
 #[test]
-fn scans_that_restart() {
+fn scans_by_segments_match_the_reference() {
     let programs: Vec<_> = strategies::in_turn(1)
         .enumerate()
         .map(|(index, (_, strategy))| {
@@ -66,7 +66,7 @@ fn scans_that_restart() {
 
 /// In blocks of several warps, over several levels.
 #[test]
-fn reductions() {
+fn reductions_match_the_reference() {
     let mut limits = DeviceLimits::BASELINE;
     limits.threads_per_block = 64;
     for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {

@@ -88,33 +88,33 @@ fn climb<Op: ScanOp + Copy>(
 }
 
 #[test]
-fn inputs_are_appended() {
+fn appended_inputs_match_the_reference() {
     let ways = [plain(1), segmented(0)].concat();
     climb(Appending, INITIAL_VALUE, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 
 #[test]
-fn states_are_appended() {
+fn appended_states_match_the_reference() {
     let ways: Vec<How> = [plain(0), segmented(2)].concat().into_iter().step_by(2).collect();
     climb(Composing, INITIAL_VALUE, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
 }
 
 /// Random machines, one of each shape; `soak` draws more.
 #[test]
-fn drawn_machines() {
+fn random_machines_match_the_reference() {
     for seed in one_in(4, [1, 2, 3, 5]) {
         drawn::play(seed).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
-fn machines_that_emit() {
+fn machines_that_emit_match_the_reference() {
     let ways = [plain(0), segmented(1)].concat();
     climb(Coder, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 
 #[test]
-fn machines_over_what_they_combine() {
+fn machines_over_combined_states_match_the_reference() {
     let ways = [plain(3), segmented(2)].concat();
     climb(Mapped, 99, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
 }
@@ -134,20 +134,20 @@ fn numbers(how: How, begins: &[bool]) -> Vec<u16> {
 }
 
 #[test]
-fn machines_read_all_of_their_segment_in_order() {
+fn machines_step_through_their_segment_in_order() {
     let ways = [plain(2), segmented(3)].concat();
     climb(Reader, Page { first: 0, end: 1 }, &ways, numbers, |emulator| emulator.check(adjacent));
 }
 
 #[test]
-fn runs_are_folded_from_their_ends() {
+fn runs_folded_from_their_ends_match_the_reference() {
     let ways = [plain(0), segmented(1)].concat();
     climb(ReaderFromEnd, Page { first: 0, end: 1 }, &ways, numbers, |emulator| emulator.check(adjacent));
 }
 
 /// The numbers are such that a reader which reads all of them in order is never broken.
 #[test]
-fn the_numbers_are_in_order() {
+fn the_input_of_readers_is_in_order() {
     let begins: Vec<_> = (0..50).map(|i| mixed(i).is_multiple_of(9)).collect();
     for how in segmented(0).into_iter().take(6) {
         let forwards = numbers(How { reversed: false, ..how }, &begins);
@@ -158,7 +158,7 @@ fn the_numbers_are_in_order() {
 
 /// What a machine is applied to while runs are scanned is counted nowhere: its steps are none.
 #[test]
-fn applications_are_as_the_formulas_say() {
+fn applications_are_those_of_the_formulas() {
     for how in plain(0) {
         let in_registers = how.strategy.block.in_registers || how.strategy.carry == Carry::LookAhead;
         // What stands by depends on what is late.
@@ -176,7 +176,7 @@ fn applications_are_as_the_formulas_say() {
 
 /// In blocks of several warps, over several levels.
 #[test]
-fn reductions() {
+fn reductions_match_the_reference() {
     let mut limits = DeviceLimits::BASELINE;
     limits.threads_per_block = 64;
     for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
@@ -209,7 +209,7 @@ where
 }
 
 #[test]
-fn columns() {
+fn machines_along_an_axis_match_the_reference() {
     along_an_axis(Coder, 99);
     along_an_axis(Appending, INITIAL_VALUE);
 }

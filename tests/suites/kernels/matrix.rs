@@ -105,7 +105,7 @@ fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
 }
 
 #[test]
-fn each_kind_with_each_other() {
+fn every_combination_of_kinds_matches_the_reference() {
     of_operator::<AffineU32>(1);
     of_operator::<Register>(2);
     of_operator::<ops::WithExclusive<AffineU32>>(3);

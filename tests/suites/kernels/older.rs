@@ -49,7 +49,7 @@ fn spec(kind: ScanKind) -> ScanSpec {
 }
 
 #[test]
-fn every_range_of_lengths() {
+fn every_planned_range_matches_the_reference() {
     for (architecture, (kind, with_initial_value)) in ARCHITECTURES.into_iter().zip(WAYS) {
         for program in programs::<Interval>(architecture, spec(kind).with_total(), with_initial_value) {
             let plan = &program.plan;
@@ -65,7 +65,7 @@ fn every_range_of_lengths() {
 }
 
 #[test]
-fn every_range_of_lengths_in_segments() {
+fn every_planned_range_by_segments_matches_the_reference() {
     for (index, architecture) in ARCHITECTURES.into_iter().enumerate() {
         let head_source = [0, 2, 4, 7][index] % HEAD_SOURCES;
         let (kind, with_initial_value) = WAYS[(index + 1) % WAYS.len()];

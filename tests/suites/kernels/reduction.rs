@@ -44,7 +44,7 @@ fn emulate_trees<Op: TestOperator>(threads: u32, lengths: impl Fn(usize) -> Vec<
 
 /// The interval monoid proves the trees for every operator; the others have values of one word, and of many.
 #[test]
-fn trees_of_one_warp() {
+fn trees_of_one_warp_match_the_reference() {
     emulate_trees::<Interval>(32, |_| vec![1, 2, 3, 31, 32, 33, 63, 64, 65, 1_019, 4_101]);
     emulate_trees::<PolynomialHash>(32, |_| vec![65, 1_019]);
     emulate_trees::<MatrixProduct<3>>(32, |_| vec![65]);
@@ -52,7 +52,7 @@ fn trees_of_one_warp() {
 
 /// Blocks in which warps wait for each other, and more aggregates than one block reduces.
 #[test]
-fn trees_of_several_warps() {
+fn trees_of_several_warps_match_the_reference() {
     emulate_trees::<Interval>(64, |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile + 7, tile * tile + 1]);
     emulate_trees::<PolynomialHash>(256, |tile| vec![tile - 1, 3 * tile + 5]);
 }
@@ -104,7 +104,7 @@ fn planted_faults_of_trees_are_found() {
 }
 
 #[test]
-fn totals() {
+fn totals_of_every_carry_match_the_reference() {
     let strategies = strategies::all().filter(|strategy| strategy.block == strategies::all().next().unwrap().block);
     for strategy in strategies.chain([LOOK_AHEAD]) {
         for initial_value in [None, Some(Interval::initial_value())] {
@@ -125,7 +125,7 @@ fn totals() {
 
 /// Plans for longer inputs have no kernel of one block: their own ones scan a single tile, too.
 #[test]
-fn totals_of_a_tile_by_plans_for_longer_inputs() {
+fn totals_of_one_tile_by_plans_for_longer_inputs_match_the_reference() {
     let first = strategies::all().next().unwrap().block;
     let strategies = strategies::all().filter(|strategy| strategy.block == first || strategy.block.in_registers);
     let mut programs = Vec::new();
@@ -163,7 +163,7 @@ fn lengths_in_iterations(tile: usize) -> Vec<usize> {
 }
 
 #[test]
-fn totals_of_look_ahead_in_groups() {
+fn totals_of_look_ahead_in_groups_match_the_reference() {
     for group in [1, 3] {
         for initial_value in [None, Some(Interval::initial_value())] {
             let program = look_ahead_with_total(group, initial_value);

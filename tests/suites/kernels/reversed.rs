@@ -88,7 +88,7 @@ fn climb<Op: TestOperator>(
 
 /// By the strategies in turn: of their texts, as many lines are executed as by all of them.
 #[test]
-fn strategies_in_turn() {
+fn strategies_match_the_reference() {
     let programs: Vec<_> = strategies::in_turn(3)
         .map(|(index, strategy)| {
             let overrides = strategy_of(strategy, [32, 64][index / 4 % 2]);
@@ -100,7 +100,7 @@ fn strategies_in_turn() {
 
 /// Strategies in turn, each told in one of the ways where it restarts.
 #[test]
-fn strategies_that_restart() {
+fn segmented_strategies_match_the_reference() {
     let programs: Vec<_> = strategies::in_turn(1)
         .enumerate()
         .map(|(index, (_, strategy))| {
@@ -113,7 +113,7 @@ fn strategies_that_restart() {
 
 /// Runs in registers: several lengths of a run, every way to tell where it restarts.
 #[test]
-fn runs_in_registers() {
+fn runs_in_registers_match_the_reference() {
     let shapes = [(3, Carry::OneBlock), (4, Carry::LookAtAll), (9, Carry::Cluster), (33, Carry::LookBack)];
     let programs: Vec<_> = (0..HEAD_SOURCES)
         .flat_map(|head_source| shapes.map(|shape| (head_source, shape)))
@@ -132,7 +132,7 @@ const SHAPES: [Shape; 4] = [(32, 2, 5, 4, 3), (64, 2, 6, 12, 2), (32, 1, 3, 36, 
 
 /// Look-ahead of several shapes, every way to tell where it restarts.
 #[test]
-fn look_ahead() {
+fn look_ahead_matches_the_reference() {
     let head_sources = (0..HEAD_SOURCES).map(Some).chain([None; 4]);
     let programs: Vec<_> = head_sources
         .enumerate()
@@ -146,7 +146,7 @@ fn look_ahead() {
 
 /// Elements of several sizes and alignments, which runs read and write in units, in words, one by one and from swizzled places.
 #[test]
-fn elements_of_every_size() {
+fn elements_of_every_size_match_the_reference() {
     fn of<Op: TestOperator>() {
         let strategies = strategies::IN_REGISTERS.into_iter().filter(|_| size_of::<Op::Item>() <= 64);
         let in_registers = strategies.map(|strategy| strategy_of(strategy, 32));

@@ -95,7 +95,7 @@ fn shapes() -> Vec<Overrides> {
 }
 
 #[test]
-fn of_every_length() {
+fn rows_of_every_length_match_the_reference() {
     let programs: Vec<_> = shapes()
         .iter()
         .enumerate()
@@ -106,7 +106,7 @@ fn of_every_length() {
 
 /// An operator whose operands must not be exchanged, and elements of other sizes.
 #[test]
-fn reversed() {
+fn reversed_rows_match_the_reference() {
     fn of<Op: TestOperator>() {
         let programs: Vec<_> = shapes()
             .iter()

@@ -51,12 +51,12 @@ where
 }
 
 #[test]
-fn heavy_runs_are_reduced_in_parts() {
+fn runs_reduced_in_parts_match_the_reference() {
     in_parts(TextHash, 0x1234, text);
 }
 
 #[test]
-fn heavy_runs_are_reduced_in_parts_from_their_ends() {
+fn runs_reduced_in_parts_from_their_ends_match_the_reference() {
     in_parts(ShiftRegister, 0x1234, feedback);
 }
 

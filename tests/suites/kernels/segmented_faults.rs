@@ -69,7 +69,7 @@ fn each_is_found_in(overrides: &Overrides, head_source: usize, changes: &[(&str,
 }
 
 #[test]
-fn in_the_networks() {
+fn planted_faults_of_networks_are_found() {
     let guard = (" && !head_among(heads, i - stride + 1, i)", "");
     let tree = Network::BrentKung { workers: Workers::Contiguous, padded: false };
     let scattered = Network::BrentKung { workers: Workers::Scattered, padded: true };
@@ -96,7 +96,7 @@ fn in_the_networks() {
 }
 
 #[test]
-fn in_warps_and_runs() {
+fn planted_faults_of_warps_and_runs_are_found() {
     let changes = [
         ("lane < count && !any_among(marks, lane, stride)", "lane < count"),
         ("warp > 0 && !any_among(marks, lane, lane + 1)", "warp > 0"),
@@ -120,7 +120,7 @@ fn in_warps_and_runs() {
 }
 
 #[test]
-fn in_the_tile() {
+fn planted_faults_of_tiles_are_found() {
     let changes = [
         ("__syncthreads(); // the heads have been written", ""),
         ("is_head(tile.heads, i) ? then(", "i == 0 ? then("),
@@ -147,7 +147,7 @@ fn in_the_tile() {
 }
 
 #[test]
-fn between_tiles() {
+fn planted_faults_of_carries_are_found() {
     let one_block = [
         ("shared_prefix = head == NO_HEAD ?", "shared_prefix = start > 0 ?"),
         ("shared_prefix = head == NO_HEAD ?", "shared_prefix = false ?"),
@@ -181,7 +181,7 @@ fn between_tiles() {
 }
 
 #[test]
-fn in_registers() {
+fn planted_faults_in_registers_are_found() {
     let shape = |carry, threads, run, statuses_per_lane| {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });

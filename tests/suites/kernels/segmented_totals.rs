@@ -58,7 +58,7 @@ fn verify(program: &Program<AffineU32>, index: usize, seed: u64) -> bool {
 }
 
 #[test]
-fn are_those_of_the_segment_at_the_end() {
+fn total_is_that_of_the_last_segment() {
     for (index, strategy) in all().into_iter().enumerate() {
         let program = program(strategy, index);
         for seed in 0..5 {
@@ -69,7 +69,7 @@ fn are_those_of_the_segment_at_the_end() {
 
 /// Look-ahead over inputs that end, or begin, within a run: what tells heads goes on beyond them.
 #[test]
-fn of_runs_that_elements_do_not_fill() {
+fn totals_over_partial_runs_match_the_reference() {
     let overrides = overrides_of((32, 2, 5, 5, 3)); // tiles of 160
     let programs = (0..HEAD_SOURCES).flat_map(|head_source| [(head_source, false), (head_source, true)]);
     let programs = programs.map(|(head_source, reversed)| {

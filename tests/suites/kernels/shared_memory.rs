@@ -37,7 +37,7 @@ fn assert_same(differences: impl Iterator<Item = Option<String>>) {
 }
 
 #[test]
-fn of_every_strategy() {
+fn every_strategy_declares_the_shared_memory_of_its_plan() {
     let programs: Vec<_> =
         strategies::all().map(|strategy| program::<Interval>(strategy, WAYS[0], FEW_THREADS).unwrap()).collect();
     assert_same(compiled(programs).iter().map(|program| {
@@ -51,7 +51,7 @@ fn of_every_strategy() {
 const SHAPES: [Shape; 3] = [(32, 2, 5, 4, 3), (96, 2, 5, 4, 7), (64, 2, 6, 4, 4)];
 
 #[test]
-fn of_look_ahead() {
+fn look_ahead_declares_the_shared_memory_of_its_plan() {
     fn of<Op: TestOperator>() {
         let programs = SHAPES.map(|shape| {
             let (kind, initial) = WAYS[shape.0 as usize / 32 % 4];
@@ -67,7 +67,7 @@ fn of_look_ahead() {
 }
 
 #[test]
-fn of_look_ahead_that_restarts() {
+fn segmented_look_ahead_declares_the_shared_memory_of_its_plan() {
     let programs: Vec<_> = (0..HEAD_SOURCES)
         .map(|head_source| {
             let begins = vec![false; 1];

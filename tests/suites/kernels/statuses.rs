@@ -91,7 +91,7 @@ fn fault_of_looking_back(program: &Program<Interval>, distance: u64) -> Option<S
 }
 
 #[test]
-fn looking_back_to_a_prefix_at_every_distance() {
+fn look_back_finds_a_prefix_at_every_distance() {
     for statuses_per_lane in [1, 2, 4] {
         let program = program(Carry::LookBack, Some(statuses_per_lane));
         assert!(
@@ -128,7 +128,7 @@ fn fault_of_looking_at_all(program: &Program<Interval>, number: u64) -> Option<S
 }
 
 #[test]
-fn looking_at_all_tiles_whatever_their_number() {
+fn look_at_all_reads_any_number_of_tiles() {
     let program = program(Carry::LookAtAll, None);
     for number in NUMBERS {
         assert_eq!(fault_of_looking_at_all(&program, number), None, "{}", program.plan);
@@ -186,7 +186,7 @@ fn fault_of_statuses_left(program: &Program<Interval>, epoch: u32, clears: bool)
 }
 
 #[test]
-fn statuses_of_the_launch_are_not_cleared_and_all_others_are() {
+fn a_launch_clears_all_statuses_but_its_own() {
     let carries = [Carry::Chained(TileNumbers::BlockIndex), Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let kogge_stone = |carry| Strategy { block: BlockScan::of(Network::KoggeStone), carry };
     let at_all = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };

@@ -44,7 +44,7 @@ fn long_tables_stay_in_device_memory() {
 }
 
 #[test]
-fn faults_of_tables_are_found() {
+fn planted_faults_of_tables_are_found() {
     let program = program(Classes::new(300, 5));
     let planted = [
         // A word less is copied; nobody waits for the copies; two tables overlap; a table is read where another is.
@@ -75,7 +75,7 @@ fn constant_arrays_are_read_in_shared_memory() {
 }
 
 #[test]
-fn faults_of_constant_arrays_are_found() {
+fn planted_faults_of_constant_arrays_are_found() {
     let planted = [
         // Some items are not copied; one is copied to all places; the first ones are not copied.
         ("copy_constant(ROWS, ROWS_IN_GLOBAL_MEMORY, 256);", "copy_constant(ROWS, ROWS_IN_GLOBAL_MEMORY, 64);"),

@@ -93,7 +93,7 @@ where
 }
 
 #[test]
-fn no_part_of_a_hierarchical_scan_is_too_long() {
+fn no_part_of_a_hierarchical_workspace_is_larger_than_needed() {
     let interval = Program::new(Interval, ScanKind::Inclusive, None, &overrides(Carry::Hierarchical)).unwrap();
     let widened = Program::new(Widened, ScanKind::Exclusive, None, &overrides(Carry::Hierarchical)).unwrap();
     assert!(interval.plan.partials_in_output && !widened.plan.partials_in_output);
@@ -104,7 +104,7 @@ fn no_part_of_a_hierarchical_scan_is_too_long() {
 }
 
 #[test]
-fn no_part_of_a_hierarchical_scan_in_segments_is_too_long() {
+fn no_part_of_a_segmented_hierarchical_workspace_is_larger_than_needed() {
     const FLAGS: usize = 0;
     let segments = Heads::new(FLAGS, &[]).segments();
     let overrides = overrides(Carry::Hierarchical);
@@ -116,7 +116,7 @@ fn no_part_of_a_hierarchical_scan_in_segments_is_too_long() {
 }
 
 #[test]
-fn no_part_of_a_reduction_is_too_long() {
+fn no_part_of_a_reduction_workspace_is_larger_than_needed() {
     let mut limits = scan_codegen::DeviceLimits::BASELINE;
     limits.threads_per_block = 32;
     let program = ReductionProgram::new(Interval, Reduction::Contiguous, None, &limits).unwrap();
@@ -134,7 +134,7 @@ fn no_part_of_a_reduction_is_too_long() {
 
 /// There is a status more than tiles only where head padding before the first element makes one tile more.
 #[test]
-fn no_status_is_spare() {
+fn every_status_is_needed() {
     let one_less = |schedule: &mut Schedule| {
         let Workspace::Kept { statuses, .. } = &mut schedule.workspace else { panic!("{:?}", schedule.workspace) };
         *statuses -= 1;

@@ -13,7 +13,7 @@ use scan_tests::extent::one_in;
 mod language;
 
 #[test]
-fn the_text_means_what_the_rust_means() {
+fn the_text_computes_the_same_as_rust() {
     let report = language::suite().run("language");
     assert!(report.failures.is_empty(), "{} of {} values differ:\n{}", report.wrong, report.compared, report.failures);
     // A suite that compares little proves little.
@@ -22,7 +22,7 @@ fn the_text_means_what_the_rust_means() {
 
 /// The kernels that the GPU tests run, through the compiler of their texts.
 #[test]
-fn nvrtc_takes_every_text_without_a_word() {
+fn nvrtc_compiles_every_text_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let whole = Scanner::cpu().scan(ops::sum::<u32>()).cuda_source().unwrap();
     let compile = |piece: language::harness::CudaSource| {
@@ -43,7 +43,7 @@ fn smaller(a: f64, b: f64) -> f64 {
 
 /// A text that means something else than its Rust is found to do so, each mistake in its own operator.
 #[test]
-fn mistakes_are_found() {
+fn the_comparison_finds_planted_mistakes() {
     let mut suite = language::harness::Suite::default();
     suite.combine(ops::sum::<u8>(), 0);
     suite.combine(ops::product::<f16>(), 0);
@@ -76,7 +76,7 @@ fn mistakes_are_found() {
 }
 
 #[test]
-fn items_mean_what_the_rust_means() {
+fn items_compute_the_same_as_rust() {
     let report = language::items().run("items");
     assert!(report.failures.is_empty(), "{} of {} values differ:\n{}", report.wrong, report.compared, report.failures);
     assert!(report.compared > 15_000, "only {} values were compared", report.compared);

@@ -157,7 +157,7 @@ impl Visitor for Sources {
 }
 
 #[test]
-fn the_kernels_compile_without_a_word() {
+fn the_kernels_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let mut sources = Sources(Vec::new());
     visit_gallery(&mut sources);
@@ -194,13 +194,13 @@ impl Visitor for OnePlaceOff {
 }
 
 #[test]
-fn the_results_of_every_example_can_be_told_apart() {
+fn neighbouring_results_of_every_example_differ() {
     visit_gallery(&mut OnePlaceOff);
 }
 
 /// The comparison of the other tests can fail.
 #[test]
-fn a_wrong_result_is_told() {
+fn the_comparison_finds_a_wrong_result() {
     assert!(compare(&[1.0_f32, 2.0], &[1.0, 2.0], 0.0).is_ok());
     assert!(compare(&[1.0_f32, 2.5], &[1.0, 2.0], 0.1).is_err());
     assert!(compare(&[1.0_f32, 2.1], &[1.0, 2.0], 0.1).is_ok());

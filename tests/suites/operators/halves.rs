@@ -79,12 +79,12 @@ fn verify<Op: ScanOp<Output: std::fmt::Debug> + Copy>(
 
 /// The sums are exact in `f32`; each is rounded once.
 #[test]
-fn sums_of_bf16_in_f32() {
+fn sums_of_bf16_in_f32_match_the_reference() {
     verify(SumInFloat, 6, 0.5, |i| bf16::from_f32((mixed(i) % 9) as f32 * 0.25 - 1.0));
 }
 
 #[test]
-fn a_struct_of_halves() {
+fn a_struct_of_halves_matches_the_reference() {
     let initial_value = Affine { a: f16::PI, b: bf16::PI };
     verify(FirstAndLast, 10, initial_value, |i| Affine {
         a: f16::from_bits(mixed(i) as u16 & 0x7bff),
@@ -102,14 +102,14 @@ fn precision_is_kept_in_the_state() {
 }
 
 #[test]
-fn the_text() {
+fn text_of_operators_on_halves() {
     insta::assert_snapshot!(operator_text(&SumInFloat.source(), Target::Cuda).unwrap().text);
     insta::assert_snapshot!(operator_text(&FirstAndLast.source(), Target::Cuda).unwrap().text);
 }
 
 /// For GPUs that round to bf16 by an instruction, and for those before.
 #[test]
-fn nvrtc_compiles_them() {
+fn operators_on_halves_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     for architecture in [Architecture { major: 7, minor: 5 }, Architecture { major: 9, minor: 0 }] {

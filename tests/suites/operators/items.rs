@@ -60,7 +60,7 @@ fn needs_identity(strategy: &Strategy) -> bool {
 
 /// No strategy but those that say so makes up an identity.
 #[test]
-fn without_an_identity_in_the_emulator() {
+fn scans_without_an_identity_in_the_emulator_match_the_reference() {
     let ways = [(ScanKind::Inclusive, false), (ScanKind::Exclusive, true), (ScanKind::Inclusive, true)];
     let programs: Vec<_> = strategies::all()
         .filter(|strategy| !needs_identity(strategy))
@@ -74,7 +74,7 @@ fn without_an_identity_in_the_emulator() {
 }
 
 #[test]
-fn without_an_identity_restarting() {
+fn scans_without_an_identity_by_segments_match_the_reference() {
     let ways = [(ScanKind::Inclusive, false), (ScanKind::Exclusive, true), (ScanKind::Inclusive, true)];
     let strategies = strategies::all_segmented().filter(|strategy| !needs_identity(strategy)).enumerate();
     let programs: Vec<_> = strategies
@@ -102,7 +102,7 @@ fn without_an_identity_restarting() {
 }
 
 #[test]
-fn without_an_identity_on_the_cpu() {
+fn scans_without_an_identity_on_the_cpu_equal_a_plain_loop() {
     let scanner = Scanner::cpu();
     for length in [1, 2, 1000, 100_000] {
         let input: Vec<_> = (0..length).map(stamp).collect();
@@ -122,7 +122,7 @@ fn without_an_identity_on_the_cpu() {
 
 /// What needs an identity says so, and what to do.
 #[test]
-fn what_needs_an_identity_is_refused() {
+fn scans_that_need_an_identity_are_refused_without_one() {
     let scanner = Scanner::cpu();
     let error = scanner.scan(leftmost).exclusive().run(&[1]).unwrap_err();
     assert!(matches!(&error, Error::Plan(PlanError::NoIdentity { operator }) if operator == "leftmost"), "{error}");
@@ -146,7 +146,7 @@ fn what_needs_an_identity_is_refused() {
 }
 
 #[test]
-fn an_automaton_in_the_emulator() {
+fn an_automaton_in_the_emulator_matches_the_reference() {
     let programs: Vec<_> = strategies::all()
         .enumerate()
         .filter(|(index, _)| index % 3 == 0)
@@ -161,7 +161,7 @@ fn an_automaton_in_the_emulator() {
 
 /// Another table, the same text.
 #[test]
-fn an_automaton_on_the_cpu() {
+fn an_automaton_on_the_cpu_equals_a_plain_loop() {
     let scanner = Scanner::cpu();
     let input = text(50_000);
     let mut outputs = Vec::new();
@@ -194,7 +194,7 @@ fn a_table_is_shared_and_read_like_a_slice() {
 }
 
 #[test]
-fn all_of_it_compiles_without_a_word() {
+fn operators_with_items_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let mut sources = Vec::new();
@@ -249,7 +249,7 @@ fn reversed(f: Transition, g: Transition) -> Transition {
 }
 
 #[test]
-fn a_function_of_another_crate() {
+fn a_function_of_another_crate_is_part_of_the_text() {
     let source = Scanner::cpu().scan(reversed).cuda_source().unwrap().text;
     assert!(source.contains("return after(g, f);"), "{source}");
     assert!(source.contains("#line") && source.contains("tests/support/items.rs"), "{source}");

@@ -29,7 +29,7 @@ fn every_test_operator_keeps_the_laws() {
 }
 
 #[test]
-fn ready_operators_keep_the_laws_on_default_samples() {
+fn built_in_operators_keep_the_laws_on_default_samples() {
     fn passes(op: impl ScanOp) {
         let report = Check::new().run_on_default_samples(&op).unwrap();
         assert!(report.associativity >= 1000 && report.identity >= 200, "{report}");
@@ -47,7 +47,7 @@ fn ready_operators_keep_the_laws_on_default_samples() {
 
 /// Sums that cancel, of values of very different size: rounding, and no violation.
 #[test]
-fn rounding_is_no_violation() {
+fn rounding_is_not_a_violation() {
     let samples = [1.0e8_f32, -1.0e8, 1.0, 0.1, -0.3, 3.0e-5, 7.0e6, -7.0e6];
     let report = laws::check(&ops::sum(), samples).unwrap();
     assert!(report.rounding > 0.0 && report.rounding < 1.0, "{report}");
@@ -60,7 +60,7 @@ fn rounding_is_no_violation() {
 
 /// Rotations about one axis: a part of each quaternion is nothing but rounding.
 #[test]
-fn rounding_of_what_should_be_zero_is_no_violation() {
+fn rounding_near_zero_is_not_a_violation() {
     #[scan_element]
     #[derive(Clone, Copy)]
     struct Complex {
@@ -214,7 +214,7 @@ fn clearly_larger(a: f32, b: f32) -> f32 {
 }
 
 #[test]
-fn the_step_of_a_recurrence() {
+fn the_step_of_a_recurrence_is_not_associative() {
     let samples = [3.5, -1.0, 2.0, 0.0, 1.0, 0.75];
     let found = not_associative(&decay, &samples, Hint::RecurrenceStep);
     // The simplest of the samples that show it: 0.25 against 0.5, times a.
@@ -227,7 +227,7 @@ fn the_step_of_a_recurrence() {
 
 /// A step of a vector, y ↦ M·y + x.
 #[test]
-fn the_step_of_a_recurrence_of_vectors() {
+fn the_step_of_a_recurrence_of_vectors_is_not_associative() {
     #[scan_op(identity = [0.0, 0.0])]
     fn rotate(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
         [0.6 * a[0] - 0.8 * a[1] + b[0], 0.8 * a[0] + 0.6 * a[1] + b[1]]
@@ -237,20 +237,20 @@ fn the_step_of_a_recurrence_of_vectors() {
 }
 
 #[test]
-fn a_lifted_map() {
+fn a_lifted_map_is_not_associative() {
     not_associative(&add_exponential, &[0.5, -1.0, 2.0, 1.25], Hint::LiftedMap);
     not_associative(&times_exponential, &[0.5, -1.0, 2.0, 1.25], Hint::LiftedMap);
     not_associative(&add_square, &[2, 3, 5, 1000], Hint::LiftedMap);
 }
 
 #[test]
-fn averages() {
+fn averages_are_not_associative() {
     not_associative(&average, &[1.0, 2.0, -3.5, 4.25], Hint::Average);
     not_associative(&whole_average, &[1, 2, -3, 40, 17], Hint::Average);
 }
 
 #[test]
-fn differences_and_quotients() {
+fn differences_and_quotients_are_not_associative() {
     not_associative(&subtract, &[1, 2, -3, 40], Hint::Subtraction);
     not_associative(&subtract_floats, &[1.0, 2.5, -3.0, 40.0], Hint::Subtraction);
     not_associative(&divide, &[1.0, 2.5, -3.0, 40.0], Hint::Division);
@@ -258,7 +258,7 @@ fn differences_and_quotients() {
 }
 
 #[test]
-fn sums_that_saturate() {
+fn saturating_sums_of_both_signs_are_not_associative() {
     let found = not_associative(&saturating, &[100, 50, -60, 7, -90], Hint::Saturation);
     let values = found.operands.clone();
     assert!(values.iter().any(|&value| value > 0) && values.iter().any(|&value| value < 0), "{found}");
@@ -294,7 +294,7 @@ fn by_key_needs_ascending_keys() {
 }
 
 #[test]
-fn comparisons_that_are_no_order() {
+fn comparisons_that_are_not_an_order_are_not_associative() {
     not_associative(&larger, &[1.0, f32::NAN, 0.5], Hint::NotANumber);
     laws::check(&larger, [1.0, f32::INFINITY, 0.5, -0.0]).unwrap();
     not_associative(&clearly_larger, &[0.0, 0.75, 1.5, 3.0], Hint::Choice);
@@ -302,7 +302,7 @@ fn comparisons_that_are_no_order() {
 
 /// Only folds of several samples show it.
 #[test]
-fn a_violation_that_single_samples_do_not_show() {
+fn a_violation_only_between_folds_is_found() {
     /// A sum that forgets what lies above 5.
     #[scan_op(identity = 0)]
     fn forgetful(a: u32, b: u32) -> u32 {
@@ -320,7 +320,7 @@ fn a_violation_that_single_samples_do_not_show() {
 // ---- identities ----------------------------------------------------------------
 
 #[test]
-fn a_maximum_whose_identity_is_zero() {
+fn a_maximum_whose_identity_is_zero_is_found() {
     #[scan_op(identity = 0.0)]
     fn largest(a: f32, b: f32) -> f32 {
         if a > b { a } else { b }
@@ -332,7 +332,7 @@ fn a_maximum_whose_identity_is_zero() {
 }
 
 #[test]
-fn identities_of_structs_and_of_unsigned_numbers() {
+fn wrong_identities_of_structs_and_unsigned_numbers_are_found() {
     #[scan_element]
     #[derive(Clone, Copy)]
     struct Map {
@@ -355,7 +355,7 @@ fn identities_of_structs_and_of_unsigned_numbers() {
 }
 
 #[test]
-fn an_identity_on_one_side() {
+fn an_identity_on_one_side_only_is_found() {
     #[scan_op(identity = 0)]
     fn take_right(_a: i32, b: i32) -> i32 {
         b
@@ -366,7 +366,7 @@ fn an_identity_on_one_side() {
 }
 
 #[test]
-fn an_identity_that_divides_by_zero() {
+fn an_identity_that_divides_by_zero_is_found() {
     #[scan_element]
     #[derive(Clone, Copy)]
     struct Mean {
@@ -388,7 +388,7 @@ fn an_identity_that_divides_by_zero() {
 // ---- tolerance, options, failures ------------------------------------------------
 
 #[test]
-fn a_tolerance_is_a_tolerance() {
+fn rounding_beyond_the_default_passes_with_a_tolerance() {
     /// A sum that keeps 12 bits.
     #[scan_op(identity = 0.0)]
     fn coarse(a: f32, b: f32) -> f32 {
@@ -405,7 +405,7 @@ fn a_tolerance_is_a_tolerance() {
 }
 
 #[test]
-fn overflow_is_left_out_and_counted() {
+fn samples_that_overflow_are_skipped_and_counted() {
     let report = laws::check(&ops::product(), [1.0e30_f32, 1.0e-30, 1.0e20]).unwrap();
     assert!(report.overflowed > 0 && report.associativity > 0, "{report}");
     assert!(
@@ -472,7 +472,7 @@ fn identities_that_change_a_sign_are_counted() {
 }
 
 #[test]
-fn panics_are_told() {
+fn panics_of_operators_are_failures() {
     #[scan_op(identity = 0)]
     fn positive(a: i32, b: i32) -> i32 {
         assert!(a >= 0 && b >= 0);
@@ -485,7 +485,7 @@ fn panics_are_told() {
 }
 
 #[test]
-fn too_few_samples() {
+fn too_few_samples_are_an_error() {
     let failure = laws::check(&ops::sum::<i32>(), []).expect_err("no samples");
     assert_eq!(failure.to_string(), "there are 0 samples, and a check of the laws needs 1 at least");
     let failure = Check::new().in_order().run(&ops::sum::<i32>(), [1, 2]).expect_err("no three runs");
@@ -500,7 +500,7 @@ fn the_same_seed_gives_the_same_counterexample() {
 }
 
 #[test]
-fn samples_of_every_layout_are_made() {
+fn default_samples_exist_for_every_layout() {
     #[scan_element]
     #[derive(Clone, Copy)]
     struct Nested {
@@ -621,7 +621,7 @@ fn disagrees<Op: ScanOp<Input = u32>>(op: &Op, law: Law, hint: Hint) -> String {
 }
 
 #[test]
-fn what_is_said_twice_is_the_same() {
+fn append_prepend_and_step_agree_with_combine() {
     let report = laws::check(&Machine::<0>, [1, 2, 3, 5, 8]).unwrap();
     assert!(report.appended >= 1800 && report.carried >= 2000, "{report}");
     let text = disagrees(&Machine::<APPEND>, Law::Append, Hint::OtherAppend);
@@ -655,6 +655,6 @@ impl ScanOp for Moving {
 }
 
 #[test]
-fn an_identity_leaves_the_carry() {
+fn an_identity_that_moves_the_carry_is_found() {
     disagrees(&Moving, Law::IdentityApplied, Hint::MovingIdentity);
 }

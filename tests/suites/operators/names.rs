@@ -60,7 +60,7 @@ macro_rules! with_items {
             }
 
             #[test]
-            fn the_operators_are_what_they_would_be() {
+            fn operators_beside_shadowed_names_compute_the_same() {
                 assert_eq!((sum.combine(3, 4), sum.identity()), (7, Some(0)));
                 let longest = Longest::<u8>(std::marker::PhantomData);
                 assert_eq!(longest.project(longest.combine(longest.lift(1), longest.lift(2))), 3);
@@ -176,7 +176,7 @@ deep!([i i i i i i i i i i] ifs a b { a });
 deep!([n n n n n n n n n n n n n n n n n n n n] signs a b a);
 
 #[test]
-fn what_nests_deep_compiles_everywhere() {
+fn deep_nesting_compiles_without_warnings() {
     assert_eq!(parentheses.combine(5, 3), 6);
     assert_eq!(blocks.combine(5, 3), 6);
     assert_eq!((else_ifs.combine(1, 3), else_ifs.combine(500, 0)), (1, 500));
@@ -193,7 +193,7 @@ fn what_nests_deep_compiles_everywhere() {
 
 /// Inside a function, where a macro's output may not be what a module's is.
 #[test]
-fn operators_of_a_function() {
+fn operators_inside_a_function_compile_without_warnings() {
     #[scan_op]
     fn y(y: u32, b: u32) -> u32 {
         y ^ b
@@ -296,7 +296,7 @@ mod warned {
     }
 
     #[test]
-    fn nvrtc_says_nothing() {
+    fn operators_with_repeated_names_compile_without_warnings() {
         let said = complaints(&names) + &complaints(&loops) + &complaints(&same_label) + &complaints(&conditions);
         assert_eq!(said, "");
         assert_eq!(complaints(&written) + &complaints(&partly_written), "");

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const TEST: &str = "random_programs_mean_what_their_rust_means";
+const TEST: &str = "random_programs_compute_the_same_in_cuda_and_rust";
 
 /// What somebody could get wrong in the prelude, and the words that would do it.
 const MISTAKES: [(&str, &str, &str); 10] = [
@@ -31,7 +31,7 @@ const MISTAKES: [(&str, &str, &str); 10] = [
 
 /// One test, because all of it works on the same build.
 #[test]
-fn random_programs_mean_what_their_rust_means() {
+fn random_programs_compute_the_same_in_cuda_and_rust() {
     if let Some(file) = std::env::var_os(SOURCE_VARIABLE) {
         return compile_alone(Path::new(&file));
     }

@@ -56,7 +56,7 @@ fn is_whole(what: &impl Precompile, limits: &DeviceLimits) -> bool {
 }
 
 #[test]
-fn what_was_added_is_there_and_nothing_else() {
+fn a_bundle_has_the_scans_that_were_added_and_no_other() {
     let scanner = Scanner::cpu();
     // Another initial value, other keys, are the same kernels; compute capability 8.6 executes what was made for 8.0.
     for architecture in ["sm_80", "sm_86", "sm_89", "sm_90"] {
@@ -80,7 +80,7 @@ fn what_was_added_is_there_and_nothing_else() {
 
 /// Devices of one architecture differ in their multiprocessors, and slices of them have few.
 #[test]
-fn it_serves_every_device_of_an_architecture() {
+fn a_bundle_serves_every_device_of_an_architecture() {
     let scanner = Scanner::cpu();
     for multiprocessors in [1, 2, 7, 8, 9, 16, 32, 60, 78, 114, 132, 144, 160] {
         let mut limits = limits("sm_90");
@@ -94,7 +94,7 @@ fn it_serves_every_device_of_an_architecture() {
 
 /// One module for each range of lengths, each told apart by its text.
 #[test]
-fn every_range_of_lengths_is_in_it() {
+fn a_bundle_has_every_range_of_lengths() {
     // Some ranges differ in the threads of a block only, and share a text.
     let scan = |scanner: &Scanner| {
         let scan = scanner.scan(ops::sum::<f32>()).exclusive();
@@ -192,7 +192,7 @@ fn the_same_scans_give_the_same_bytes() {
 }
 
 #[test]
-fn anything_but_a_whole_file_is_refused() {
+fn damaged_bundles_are_refused_with_the_reason() {
     let whole = BYTES.as_slice();
     let reason = |bytes: &[u8]| match Precompiled::open(bytes.to_vec()) {
         Err(Error::Precompiled { reason }) => reason,
@@ -222,7 +222,7 @@ fn anything_but_a_whole_file_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_compiled_is_said() {
+fn bundles_that_cannot_be_compiled_are_errors_that_say_why() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let sum = scanner.scan(ops::sum::<i32>());
@@ -368,7 +368,7 @@ fn child_without_nvrtc() {
 }
 
 #[test]
-fn a_machine_without_nvrtc_needs_none() {
+fn a_bundle_runs_without_nvrtc() {
     let path = target_dir().unwrap().join("aot-tests.scan");
     fs::write(&path, &*BYTES).unwrap();
     let output = without_nvrtc("aot::child_without_nvrtc", &path);

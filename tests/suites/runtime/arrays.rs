@@ -17,7 +17,7 @@ fn expected(input: &ArrayView3<'_, MapU32>, axis: usize) -> Array3<MapU32> {
 }
 
 #[test]
-fn arrays_of_any_order() {
+fn arrays_in_any_memory_order_equal_a_plain_loop() {
     let scan = Scanner::cpu().scan(AffineU32);
     let elements: Vec<_> = (0..7 * 6 * 5).map(AffineU32::input).collect();
     let standard = Array::from_shape_vec((7, 6, 5), elements.clone()).unwrap();

@@ -50,7 +50,7 @@ fn equals_a_plain_loop() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn arrays_of_another_length_are_refused() {
     let scanner = Scanner::cpu();
     let sums = || scanner.scan(ops::sum::<i32>());
     let down = sums().axis(Axis::of(&[2, 3], 0).unwrap());
@@ -90,7 +90,7 @@ fn debug_names_operator_scan_and_shape() {
 }
 
 #[test]
-fn repeated_input() {
+fn an_input_stride_of_zero_repeats_elements() {
     let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
     assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
 }
@@ -111,7 +111,7 @@ fn initial_values_of_columns_need_no_identity() {
 
 /// A machine, whose carry is no state, beside a scan of each column.
 #[test]
-fn machines() {
+fn machines_equal_a_scan_of_each_column() {
     let scanner = Scanner::cpu();
     let (rows, columns) = (40, 33);
     let input = inputs(rows * columns);
@@ -135,7 +135,7 @@ fn machines() {
 
 /// Three arrays to two, whose shapes and strides are those of the axis, beside a plain loop.
 #[test]
-fn several_arrays() {
+fn several_arrays_equal_a_plain_loop() {
     let scanner = Scanner::cpu();
     let shapes: [(&[usize], usize); 5] =
         [(&[33, 100], 0), (&[3, 40, 17], 1), (&[6, 50], 1), (&[5, 4000], 0), (&[0, 5], 0)];
@@ -167,7 +167,7 @@ fn several_arrays() {
 }
 
 #[test]
-fn arrays_that_do_not_fit_are_refused() {
+fn several_arrays_of_other_lengths_are_refused() {
     let scanner = Scanner::cpu();
     let down = |axis: Axis| scanner.scan(Recurrence).axis(axis).columns();
     let matrix = || Axis::of(&[2, 3], 0).unwrap();
@@ -188,7 +188,7 @@ fn arrays_that_do_not_fit_are_refused() {
 
 /// An initial value and a total for each column, beside a plain loop: of columns, of rows, of columns without elements.
 #[test]
-fn values_for_each_column() {
+fn initial_values_and_totals_of_each_column_equal_a_plain_loop() {
     fn of<Op: TestOperator>() {
         let scanner = Scanner::cpu();
         let shapes: [(&[usize], usize); 8] = [
@@ -238,7 +238,7 @@ fn values_for_each_column() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_refused() {
+fn another_number_of_initial_values_is_refused() {
     let scanner = Scanner::cpu();
     let sums = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 0).unwrap());
     let found = sums().init_each(&[1, 2]).run(&[1; 6]);
@@ -254,7 +254,7 @@ fn values_that_do_not_fit_are_refused() {
 
 /// Chunks of a recurrence over two arrays: the totals of one are the initial values of the next.
 #[test]
-fn chunks_of_several_arrays() {
+fn chunks_of_several_arrays_equal_the_whole() {
     let scanner = Scanner::cpu();
     let (tokens, channels) = (37, 20);
     let (gates, inputs): (Vec<u32>, Vec<u32>) =

@@ -62,7 +62,7 @@ fn numbers_of_any_type_lie_in_arrays() {
 }
 
 #[test]
-fn a_total_comes_along() {
+fn the_total_equals_a_plain_loop() {
     let input = Recurrence::inputs(10_000, 3);
     let gates: Vec<u32> = input.iter().map(|step| step.gate).collect();
     let tokens: Vec<u32> = input.iter().map(|step| step.token).collect();
@@ -91,7 +91,7 @@ fn arrays_of_other_lengths_are_refused() {
 }
 
 #[test]
-fn flags_bits_and_keys_are_as_many_as_items() {
+fn another_number_of_flags_bits_or_keys_is_refused() {
     let (scan, input, mut output) = (Scanner::cpu().scan(scan_runtime::ops::sum::<u32>()), [1; 4], [0; 4]);
     let errors = [
         scan.clone().by_flags(&[true; 3]).columns().run_into(&input, &mut output),
@@ -105,7 +105,7 @@ fn flags_bits_and_keys_are_as_many_as_items() {
 
 /// What has no fields lies in one array, whose kernels are the usual ones.
 #[test]
-fn the_plan_tells_which_arrays_there_are() {
+fn the_plan_shows_which_arrays_there_are() {
     let plans = Scanner::cpu().scan(Recurrence).columns().plan().unwrap();
     let spec = &plans.longest().spec;
     assert_eq!((spec.input, spec.output), (Arrays::PerField, Arrays::One));

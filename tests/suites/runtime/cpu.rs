@@ -40,7 +40,7 @@ fn equals_a_plain_loop() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
+fn any_number_of_threads_gives_the_same_results() {
     let _limit = TimeLimit::seconds(600);
     let scanner = Scanner::cpu();
     let input = inputs::<Interval>(1_048_577);

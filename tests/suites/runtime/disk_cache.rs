@@ -51,7 +51,7 @@ fn answer(child: Child) -> String {
 }
 
 #[test]
-fn the_next_process_needs_no_compiler() {
+fn a_second_process_loads_from_disk_without_nvrtc() {
     let folder = folder("next");
     let first = answer(start(&folder));
     let second = answer(start(&folder));
@@ -61,7 +61,7 @@ fn the_next_process_needs_no_compiler() {
 }
 
 #[test]
-fn many_processes_start_cold_at_once() {
+fn processes_that_start_cold_at_once_get_the_same_kernel() {
     let folder = folder("many");
     let children: Vec<_> = (0..64).map(|_| start(&folder)).collect();
     let answers: Vec<_> = children.into_iter().map(answer).collect();
@@ -73,7 +73,7 @@ fn many_processes_start_cold_at_once() {
 }
 
 #[test]
-fn a_process_killed_while_it_writes_leaves_nothing_that_is_believed() {
+fn a_process_killed_during_a_write_leaves_no_damaged_hit() {
     let folder = folder("killed");
     // Killed at many moments, of which some are in the middle of the writing.
     for delay in (0..400).step_by(40) {
@@ -87,7 +87,7 @@ fn a_process_killed_while_it_writes_leaves_nothing_that_is_believed() {
 }
 
 #[test]
-fn what_is_damaged_is_compiled_again_and_mended() {
+fn a_damaged_entry_is_compiled_again_and_replaced() {
     fetch_nvrtc().unwrap();
     let cache = DiskCache::at(folder("damaged"));
     let whole = ask(&cache).cubin;
@@ -116,7 +116,7 @@ fn what_is_damaged_is_compiled_again_and_mended() {
 }
 
 #[test]
-fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
+fn everything_that_determines_a_cubin_is_part_of_its_key() {
     fetch_nvrtc().unwrap();
     let cache = DiskCache::at(folder("names"));
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
@@ -141,7 +141,7 @@ fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
 
 /// Messages of the compiler name lines of the user's file; the machine code does not.
 #[test]
-fn a_line_more_above_an_operator_compiles_nothing() {
+fn moving_an_operator_to_another_line_compiles_nothing() {
     fetch_nvrtc().unwrap();
     let cache = DiskCache::at(folder("lines"));
     let source = Scanner::cpu().scan(scan_tests::operators::MatrixProduct::<2>).cuda_source().unwrap();

@@ -4,13 +4,13 @@ use scan_runtime::{Error, PlanError, Scanner, ops};
 use scan_tests::each_segment;
 
 #[test]
-fn as_plain_loops() {
+fn results_equal_plain_loops() {
     each_segment::check(&Scanner::cpu(), &[0, 1, 5, 700, 40_003]).unwrap();
 }
 
 /// One value too few, and one too many, of a scan and of a reduction.
 #[test]
-fn initial_values_are_as_many_as_segments() {
+fn another_number_of_initial_values_is_refused() {
     let (scanner, offsets, input) = (Scanner::cpu(), [0_u32, 2, 4], [1_u32, 2, 3, 4]);
     for values in [&[1][..], &[1, 2, 3]] {
         let scanned = scanner.scan(ops::sum()).by_offsets(&offsets).init_each(values).run(&input);
@@ -23,7 +23,7 @@ fn initial_values_are_as_many_as_segments() {
 
 /// The same error as that of the run: the index of a segment is not known before.
 #[test]
-fn totals_by_flags_cannot_be_prepared() {
+fn prepared_totals_by_flags_are_refused() {
     let by_flags = Scanner::cpu().scan(ops::sum::<u32>()).by_flags(&[true; 4]);
     let error = by_flags.clone().prepare_with_totals(4).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoSegmentIndex { .. })), "{error}");

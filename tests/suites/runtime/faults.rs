@@ -72,7 +72,7 @@ fn schedules<Op: ScanOp>(op: &Op, kind: ScanSpec) {
 }
 
 #[test]
-fn every_length_has_launches_or_is_too_long() {
+fn scans_of_every_length_have_launches_or_are_too_long() {
     schedules(&ops::sum::<u8>(), ScanSpec::inclusive());
     schedules(&ops::sum::<u64>(), ScanSpec::exclusive().with_initial_value().with_total());
     schedules(&Widest, ScanSpec::inclusive());
@@ -80,7 +80,7 @@ fn every_length_has_launches_or_is_too_long() {
 }
 
 #[test]
-fn reductions_too() {
+fn reductions_of_every_length_have_launches_or_are_too_long() {
     for op in [ops::sum::<u64>()] {
         let plan = Scanner::cpu().reduce(op).plan().unwrap();
         for len in lengths() {

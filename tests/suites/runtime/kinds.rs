@@ -22,7 +22,7 @@ fn places(len: usize, count: usize) -> Vec<usize> {
 }
 
 #[test]
-fn places_are_followed() {
+fn gather_and_scatter_equal_a_plain_loop() {
     let scanner = Scanner::cpu();
     for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
         let (reversed, exclusive, restarts) = (turn % 2 == 1, turn % 3 == 1, turn % 3 == 2);
@@ -54,7 +54,7 @@ fn places_are_followed() {
 }
 
 #[test]
-fn the_last_item_of_a_place_stays() {
+fn the_last_item_scattered_to_a_place_stays() {
     let (scanner, mut results) = (Scanner::cpu(), [0; 3]);
     let outputs = scatter(&mut results, &[1_u32, 0, 1, 2]);
     scanner.scan(ops::sum::<u32>()).columns().run_into(&[1, 2, 3, 4], outputs).unwrap();
@@ -62,7 +62,7 @@ fn the_last_item_of_a_place_stays() {
 }
 
 #[test]
-fn indices_are_those_of_memory() {
+fn indices_count_from_the_start_of_memory_in_both_directions() {
     let gates = vec![3_u32; 10_000];
     for reversed in [false, true] {
         let scan = Scanner::cpu().scan(Recurrence);
@@ -79,7 +79,7 @@ fn indices_are_those_of_memory() {
 }
 
 #[test]
-fn places_are_computed() {
+fn computed_places_equal_a_plain_loop() {
     let scanner = Scanner::cpu();
     for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
         let input = Router::inputs(len, 7);
@@ -103,7 +103,7 @@ fn places_are_computed() {
 }
 
 #[test]
-fn each_item_has_a_place() {
+fn several_computed_places_equal_a_plain_loop() {
     let scanner = Scanner::cpu();
     for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
         let input = Splitter::inputs(len, 7);
@@ -154,7 +154,7 @@ fn odd(x: u64) -> ops::Candidate<u64> {
 }
 
 #[test]
-fn what_is_kept_keeps_its_order() {
+fn a_filter_keeps_the_order_of_items() {
     let scan = Scanner::cpu().scan(ops::lifted::<odd, _>(ops::filter()));
     for len in [0, 1, 70, 5_000] {
         let input: Vec<u64> = (0..len).map(mixed).collect();
@@ -233,7 +233,7 @@ fn counts_of_results_do_not_wrap_around() {
 
 /// However long the array is: the one skips an element, and the other one is an error.
 #[test]
-fn the_two_largest_places_are_in_no_array() {
+fn the_two_largest_places_are_reserved() {
     let beyond = |place: u32| <u8 as PlacedAt<u32>>::beyond(&place, 1 << 33);
     assert_eq!(
         [beyond(u32::MAX - 2), beyond(u32::MAX - 1), beyond(u32::MAX)],
@@ -244,7 +244,7 @@ fn the_two_largest_places_are_in_no_array() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn places_out_of_range_and_unknown_lengths_are_refused() {
     let scan = Scanner::cpu().scan(Recurrence).columns();
     let (gates, mut states) = ([1_u32; 4], [9_u32; 4]);
     let error = scan.run_into((&gates, gather(&gates, &[0_u32, 1, 4, 0])), &mut states).unwrap_err();

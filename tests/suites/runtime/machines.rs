@@ -7,7 +7,7 @@ use scan_runtime::{ScanOp, Scanner};
 use scan_tests::machines::{COMPARISONS, Coder};
 
 #[test]
-fn machines_are_the_plain_loop() {
+fn machines_equal_a_plain_loop() {
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for (name, compare) in COMPARISONS {
@@ -21,7 +21,7 @@ fn machines_are_the_plain_loop() {
 
 /// A reduction by segments gives `project` of a carry, on every device: the kernels whose last results it takes do not emit.
 #[test]
-fn reductions_by_segments_do_not_emit() {
+fn emitting_reductions_by_segments_are_refused() {
     let spec = ScanSpec::inclusive().with_segments(Segments::Rows);
     for (spec, emits) in [(spec.clone(), true), (spec.projecting(), false)] {
         let plans = plan(&Coder.source(), &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();

@@ -8,14 +8,14 @@ use scan_tests::{
 };
 
 #[test]
-fn each_kind_with_each_other() {
+fn every_combination_of_kinds_equals_the_reference() {
     matrix::check(&Scanner::cpu(), &[1, 40, 6_001, 33]).unwrap();
 }
 
 /// The total is the carry after the last element, whatever empty segments follow it; of each segment it is that segment's
 /// own. Where no element is, it is the initial value that was given, and else none, also where the operator has a start.
 #[test]
-fn the_total_is_that_of_the_last_segment_with_elements() {
+fn the_total_is_that_of_the_last_nonempty_segment() {
     fn of_nothing<Op: Operator>() {
         let scan = || Scanner::cpu().scan(Op::new());
         let value = Op::initial_value();
@@ -47,7 +47,7 @@ fn the_total_is_that_of_the_last_segment_with_elements() {
 
 /// Nothing consists of rows of any length, and there are none.
 #[test]
-fn no_elements_have_no_rows_of_no_length() {
+fn rows_of_length_zero_need_an_empty_input() {
     let scanner = Scanner::cpu();
     let sums = scanner.scan(ops::sum::<u32>()).rows(0);
     assert!(sums.run(&[]).unwrap().is_empty());
@@ -63,7 +63,7 @@ fn no_elements_have_no_rows_of_no_length() {
 
 /// Every three values of three axes meet: a cell for each of the heads, of each memory.
 #[test]
-fn the_cells_are_few_and_have_every_value() {
+fn the_cells_are_few_and_cover_every_value() {
     let cells = matrix::cells(1, true);
     assert!((42..180).contains(&cells.len()), "{} cells", cells.len());
     let by_rows = |memory| {
@@ -81,7 +81,7 @@ fn first_of_two(a: u32, _b: u32) -> u32 {
 
 /// The rows of "What does not go together" in `docs/README.md` that need no device.
 #[test]
-fn what_does_not_go_together() {
+fn combinations_that_the_docs_exclude_are_refused() {
     let scanner = Scanner::cpu();
     let error = scanner.scan(first_of_two).exclusive().run(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoIdentity { .. })), "{error}");

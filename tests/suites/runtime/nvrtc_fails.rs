@@ -158,7 +158,7 @@ fn run_with(library: &Path, fails_at: &str, cache: &Path, variables: &[(&str, &s
 }
 
 #[test]
-fn whatever_fails_is_an_error_of_every_call_and_nothing_is_kept() {
+fn a_failing_nvrtc_call_is_an_error_and_caches_nothing() {
     let cache = folder("fails");
     for call in [
         "nvrtcVersion",
@@ -185,7 +185,7 @@ fn whatever_fails_is_an_error_of_every_call_and_nothing_is_kept() {
 }
 
 #[test]
-fn a_library_that_lacks_functions_is_said_to_be_unusable() {
+fn a_library_that_lacks_functions_is_an_error_that_names_it() {
     let cache = folder("lacks");
     for answer in run(&LIBRARIES[1], "nowhere", &cache) {
         let path = LIBRARIES[1].display().to_string();

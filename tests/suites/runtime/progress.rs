@@ -15,7 +15,7 @@ fn panics_at_100(a: u32, b: u32) -> u32 {
 }
 
 #[test]
-fn every_way_to_run_reports_all_elements_once() {
+fn every_run_method_reports_all_elements_once() {
     let scanner = Scanner::cpu();
     let (calls, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (counted, last) = (calls.clone(), done.clone());

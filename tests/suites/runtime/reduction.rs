@@ -39,7 +39,7 @@ impl Visitor for OnCpu {
 }
 
 #[test]
-fn on_the_cpu() {
+fn reductions_on_the_cpu_equal_a_plain_loop() {
     visit_all(&mut OnCpu);
 }
 
@@ -68,7 +68,7 @@ fn a_wrong_total_is_found() {
 }
 
 #[test]
-fn kernels_compile_without_a_word() {
+fn kernels_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let mut sources = Vec::new();
@@ -115,11 +115,11 @@ fn the_text_of_a_reduction() {
 }
 
 #[test]
-fn by_segments() {
+fn reductions_by_segments_equal_a_plain_loop() {
     scan_tests::reduced::check(&scan_runtime::Scanner::cpu()).unwrap();
 }
 
 #[test]
-fn totals_on_the_cpu() {
+fn totals_on_the_cpu_equal_a_plain_loop() {
     scan_tests::totals::check(&Scanner::cpu()).unwrap();
 }

@@ -41,7 +41,7 @@ where
 }
 
 #[test]
-fn both_results_at_once() {
+fn both_results_equal_two_scans() {
     compare(Lifting, INITIAL_VALUE, inputs);
     compare(Coder, 77, inputs);
     let floats = |len: usize| (0..len).map(|i| (i % 7) as f32).collect();

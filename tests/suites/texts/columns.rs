@@ -38,7 +38,7 @@ fn recurrence() {
 
 /// Every strategy, the architectures and the operators in turn; all ranges of what the planner chooses.
 #[test]
-fn every_strategy_compiles_without_a_word() {
+fn every_strategy_compiles_without_warnings() {
     const ARCHITECTURES: [(u32, u32); 7] = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)];
     scan_tests::nvrtc().unwrap();
     let of_strategy = |(index, strategy): (usize, Strategy)| {
@@ -71,7 +71,7 @@ fn every_strategy_compiles_without_a_word() {
 /// Arrays that are no slices, beside slices and alone: every range of lengths that the planner chooses, restarting and
 /// not, of several architectures.
 #[test]
-fn kinds_of_arrays_compile_without_a_word() {
+fn kinds_of_arrays_compile_without_warnings() {
     use ArrayKind::{Computed, NoMemory, Places, Slice};
     scan_tests::nvrtc().unwrap();
     let (narrow, wide) = (Places(OffsetWidth::U32), Places(OffsetWidth::U64));

@@ -65,7 +65,7 @@ fn complaints(sources: Vec<(String, KernelSource, Architecture)>) -> Vec<String>
 }
 
 #[test]
-fn every_kernel_compiles_without_a_word() {
+fn every_kernel_compiles_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let mut kernels = Kernels { sources: Vec::new() };
     visit_all(&mut kernels);
@@ -76,7 +76,7 @@ fn every_kernel_compiles_without_a_word() {
 
 /// Of every length, by default.
 #[test]
-fn operators_of_operators_compile_without_a_word() {
+fn operators_of_operators_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scan = Scanner::cpu_for(DeviceLimits::H200).scan(composed(1_021)).exclusive();
     let sources = [100, 10_000, 1_000_000, 1_000_000_000].map(|len| {
@@ -93,7 +93,7 @@ fn operators_of_operators_compile_without_a_word() {
 
 /// Tables of run time, in the shared memory of a block and too long for it.
 #[test]
-fn tables_compile_without_a_word() {
+fn tables_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(DeviceLimits::H200);
     let source = |op: Classes| scanner.scan(op).cuda_source_for(1_000_000_000).unwrap();
@@ -106,7 +106,7 @@ fn tables_compile_without_a_word() {
 
 /// Lengths that only the device knows: every range, of an old and of a new device, restarting and not.
 #[test]
-fn lengths_in_device_memory_compile_without_a_word() {
+fn lengths_in_device_memory_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let operators = [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source()];
     let mut sources = Vec::new();
@@ -124,7 +124,7 @@ fn lengths_in_device_memory_compile_without_a_word() {
 /// Initial values and totals of segments: every range, of an old and of a new device, of sums, of what is lifted and of
 /// a machine that emits, and by every carry.
 #[test]
-fn each_segment_compiles_without_a_word() {
+fn each_segment_compiles_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let operators =
         [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source(), scan_tests::machines::Coder.source()];
@@ -183,7 +183,7 @@ fn is_large(index: usize) -> bool {
 /// Every strategy, the ways to scan and the architectures in turn, and in turn an operator whose elements are the smallest and, reversed,
 /// one whose elements leave a block few threads.
 #[test]
-fn every_strategy_compiles_without_a_word() {
+fn every_strategy_compiles_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
@@ -234,7 +234,7 @@ fn kernels_of_older_devices_become_ptx() {
 
 /// Kernels that wait for a while that looks random, of every strategy whose blocks wait for each other. Others know nothing of it.
 #[test]
-fn kernels_with_delays_compile_without_a_word() {
+fn kernels_with_delays_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
@@ -288,7 +288,7 @@ impl Visitor for CompileAhead {
 }
 
 #[test]
-fn look_ahead_compiles_without_a_word() {
+fn look_ahead_compiles_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let mut ahead = CompileAhead { sources: Vec::new() };
     visit_all(&mut ahead);
@@ -299,7 +299,7 @@ fn look_ahead_compiles_without_a_word() {
 /// Every strategy of a scan that restarts: the ways to scan, to tell where, and the architectures in turn.
 /// Look-ahead warps that take turns, and stages that keep lifted elements, of operators of the gallery.
 #[test]
-fn turns_and_kept_states_compile_without_a_word() {
+fn several_look_ahead_warps_and_kept_states_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     struct Kept(Vec<(String, KernelSource, Architecture)>);
     impl gallery::Visitor for Kept {
@@ -322,7 +322,7 @@ fn turns_and_kept_states_compile_without_a_word() {
 }
 
 #[test]
-fn every_segmented_strategy_compiles_without_a_word() {
+fn every_segmented_strategy_compiles_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
@@ -409,7 +409,7 @@ impl ScanOp for Divides {
 
 /// The runtime asks a module for the mark of panics where its source has the word, and nowhere else.
 #[test]
-fn modules_have_a_mark_for_panics_where_their_source_says_so() {
+fn modules_have_the_panic_flag_only_if_their_source_names_it() {
     const MARK: &str = "scan_panicked";
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
@@ -425,7 +425,7 @@ fn modules_have_a_mark_for_panics_where_their_source_says_so() {
 /// Scans along an axis, the architectures in turn: elements of many sizes, of three sizes, and of 256 bytes, and operators
 /// that are called.
 #[test]
-fn scans_along_an_axis_compile_without_a_word() {
+fn scans_along_an_axis_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let ways = [
         ScanSpec::inclusive().with_initial_values(),

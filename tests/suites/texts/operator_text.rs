@@ -237,7 +237,7 @@ impl<const N: usize> ScanOp for Rounds<N> {
 }
 
 #[test]
-fn what_stands_in_loops_counts_for_each_round() {
+fn uses_in_loops_count_once_per_iteration() {
     let source = Rounds::<6>.source();
     let combine = &source.functions[0];
     let times = |function: &FunctionSource, part| {

@@ -36,7 +36,7 @@ fn sources(scan: &scan_runtime::Scan<impl scan_runtime::ScanOp>) -> Vec<KernelSo
 }
 
 #[test]
-fn the_first_line_says_what_the_text_is_for() {
+fn the_first_line_names_scan_and_device() {
     let scan = scanner().scan(below::times).exclusive();
     let (plans, sources) = (scan.plan().unwrap(), sources(&scan));
     assert!(sources.len() > 2);
@@ -66,7 +66,7 @@ fn the_first_line_says_what_the_text_is_for() {
 }
 
 #[test]
-fn without_lines_nothing_tells_where_an_operator_stands() {
+fn a_text_without_lines_does_not_depend_on_the_operators_place() {
     let (above, below) = (sources(&scanner().scan(above::product)), sources(&scanner().scan(below::product)));
     for (above, below) in above.into_iter().zip(below) {
         assert_ne!(above.text, below.text);
@@ -78,7 +78,7 @@ fn without_lines_nothing_tells_where_an_operator_stands() {
 
 /// The first line, the struct, the alias, and each kernel.
 #[test]
-fn another_name_changes_few_lines() {
+fn another_operator_name_changes_few_lines() {
     let (product, times) = (sources(&scanner().scan(below::product)), sources(&scanner().scan(below::times)));
     for (product, times) in product.into_iter().zip(times) {
         let (product, times) = (product.without_lines().to_string(), times.without_lines().to_string());

@@ -244,7 +244,7 @@ fn each_segment() {
 }
 
 #[test]
-fn the_same_bytes_each_time() {
+fn rendering_twice_gives_the_same_bytes() {
     let source = || scanner().scan(compose).cuda_source().unwrap();
     assert_eq!(source(), source());
 }

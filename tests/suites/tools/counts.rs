@@ -24,7 +24,7 @@ fn check(name: &str, expected: &str) {
 }
 
 #[test]
-fn the_tables_are_what_is_counted() {
+fn tables_in_the_docs_are_those_counted_now() {
     let mut page = fs::read_to_string(path("docs/counts.md")).unwrap().replace("\r\n", "\n");
     for (name, table) in [("counts", counts_table().unwrap()), ("bank cycles", banks_table().unwrap())] {
         let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
@@ -36,7 +36,7 @@ fn the_tables_are_what_is_counted() {
 }
 
 #[test]
-fn the_pictures_are_what_is_drawn() {
+fn pictures_in_the_docs_are_those_drawn_now() {
     check("docs/kogge_stone.svg", &network_picture(Network::KoggeStone).unwrap());
     let brent_kung = Network::BrentKung { workers: Workers::Contiguous, padded: false };
     check("docs/brent_kung.svg", &network_picture(brent_kung).unwrap());

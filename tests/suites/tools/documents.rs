@@ -86,7 +86,7 @@ fn mentions(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn what_documents_link_to_exists() {
+fn links_of_documents_lead_to_existing_places() {
     let documents = files(&root(), ".md");
     let (mut count, mut errors) = (0, Vec::new());
     for document in &documents {

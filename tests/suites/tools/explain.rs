@@ -40,7 +40,7 @@ fn lines(network: &NetworkTrace) -> Vec<Vec<(u64, u64)>> {
 }
 
 #[test]
-fn kogge_stone_is_the_network_of_the_texts() {
+fn kogge_stone_is_the_network_of_the_literature() {
     let (_, network) = network(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, 16);
     let expected: Vec<Vec<(u64, u64)>> =
         [1, 2, 4, 8].iter().map(|&stride| (stride..16).map(|i| (i - stride, i)).collect()).collect();
@@ -48,7 +48,7 @@ fn kogge_stone_is_the_network_of_the_texts() {
 }
 
 #[test]
-fn brent_kung_is_the_network_of_the_texts() {
+fn brent_kung_is_the_network_of_the_literature() {
     let (_, network) = network(BlockScan::of(BRENT_KUNG), Carry::OneBlock, ScanKind::Inclusive, 16);
     let every_other = |first: u64, stride: u64| -> Vec<(u64, u64)> {
         (first..16).step_by(2 * stride as usize).map(|i| (i - stride, i)).collect()
@@ -68,7 +68,7 @@ fn brent_kung_is_the_network_of_the_texts() {
 /// Whatever the strategy: operands are neighbours, outputs cover what they must, and the values, followed along the trace by
 /// the operator's Rust body, end as the scan's.
 #[test]
-fn every_application_joins_neighbours() {
+fn every_application_combines_adjacent_operands() {
     let cases = [
         (BlockScan::of(Network::Sequential), Carry::OneBlock, ScanKind::Inclusive, 20),
         (BlockScan::of(Network::HillisSteele), Carry::OneBlock, ScanKind::Inclusive, 30),

@@ -29,18 +29,18 @@ fn more_plans_are_sound_or_refused() {
 }
 
 #[test]
-fn a_cache_gives_what_was_stored_and_touches_nothing_of_others() {
+fn a_cache_returns_stored_entries_and_leaves_other_files_alone() {
     short(150, fuzz::disk_cache::case);
 }
 
 #[test]
-fn the_cpu_backend_is_a_plain_loop() {
+fn the_cpu_backend_equals_a_plain_loop() {
     short(400, fuzz::cpu::case);
 }
 
 /// A case that is wrong, or panics, is found.
 #[test]
-fn findings_are_found() {
+fn wrong_and_panicking_cases_are_findings() {
     let wrong = |number: u64| match number % 5 {
         0 => Err("wrong".to_owned()),
         1 => panic!("at once"),

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shape_of_a_template_hides_what_is_not_code() {
+    fn the_shape_of_a_template_blanks_comments_and_tags() {
         let text = "a{{ b }}c {% if d %}e{% endif %} \"f\" // µ {{ g }}\n{#- h\ni #}j\n";
         let blank = |count: usize| " ".repeat(count);
         let expected = format!("avvvvvvvc {}e{}\n{}\n{}j\n", blank(10), blank(29), blank(5), blank(4));

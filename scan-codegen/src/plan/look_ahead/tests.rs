@@ -66,14 +66,14 @@ fn runs_are_moved_in_the_widest_units_that_divide_them() {
 }
 
 #[test]
-fn sums_of_more_than_two_packets_are_read_by_packets() {
+fn states_of_more_than_two_packets_are_loaded_by_packets() {
     assert_eq!([1, 12, 13, 24, 25, 36, 37].map(packets), [1, 1, 2, 2, 3, 3, 4]);
     assert_eq!([24, 25].map(|state| loads_packets(packets(state))), [false, true]);
 }
 
 /// What is copied in bulk begins and ends at multiples of 16 bytes, wherever the first flag lies among them.
 #[test]
-fn a_stage_has_room_for_what_tells_the_heads_of_a_tile() {
+fn a_stage_has_room_for_the_head_bytes_of_a_tile() {
     let key = |bytes| Segments::Keys(operator_of(bytes).state);
     let offsets = Segments::Offsets(OffsetWidth::U32);
     let room =
@@ -98,7 +98,7 @@ fn a_run_that_the_caller_names_is_not_made_shorter() {
 
 /// Sums larger than elements have their own shapes and their own lengths from which long runs are faster.
 #[test]
-fn sums_larger_than_elements_are_planned_for_themselves() {
+fn states_larger_than_elements_have_lengths_of_their_own() {
     let none = &Segments::None;
     let long = |element, state| long_bytes_of_large_states(element, state, false, none).map(|bytes| bytes >> 20);
     assert_eq!(
@@ -118,13 +118,13 @@ fn sums_larger_than_elements_are_planned_for_themselves() {
 }
 
 #[test]
-fn operators_of_large_elements_are_written_out_further() {
+fn operators_of_large_elements_are_inlined_further() {
     let written_out = |bytes| plan_of(bytes, &h200()).written_out;
     assert_eq!([4, 64, 68].map(written_out), [WRITTEN_OUT, WRITTEN_OUT, LARGE_WRITTEN_OUT]);
 }
 
 #[test]
-fn segmented_runs_share_their_room_with_what_tells_the_segments() {
+fn segmented_runs_share_their_room_with_head_bytes() {
     let longest = |bytes, segments: Segments| {
         let spec = ScanSpec::inclusive().with_segments(segments);
         let plans = plan(&operator_of(bytes), &spec, &h200(), &Overrides::default()).unwrap();
@@ -163,7 +163,7 @@ fn every_size_fits_small_and_large_shared_memory() {
 }
 
 #[test]
-fn what_is_combined_may_be_larger_than_elements() {
+fn states_larger_than_elements_have_shapes_of_their_own() {
     let longest = |element, state| {
         let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
         plan(&op, &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap().longest().clone()

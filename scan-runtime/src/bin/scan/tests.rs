@@ -66,7 +66,7 @@ fn plans_are_those_of_the_length_and_the_architecture() {
 }
 
 #[test]
-fn what_is_no_bundle_is_said() {
+fn files_that_are_not_bundles_are_errors() {
     let error = run(&["bundle", "/no/such/file"]).unwrap_err().to_string();
     assert!(error.contains("/no/such/file"), "{error}");
     let program = std::env::current_exe().unwrap();
@@ -87,7 +87,7 @@ impl Write for Closed {
 }
 
 #[test]
-fn nobody_is_told_that_nobody_reads() {
+fn a_closed_output_ends_the_program_quietly() {
     for arguments in [&[][..], &["plan", "sum"], &["cuda", "sum"], &["explain", "sum"], &["cache"]] {
         let arguments = [&["scan"], arguments].concat();
         let error = super::run(Arguments::try_parse_from(&arguments).unwrap(), &mut Closed).unwrap_err();
@@ -97,7 +97,7 @@ fn nobody_is_told_that_nobody_reads() {
 }
 
 #[test]
-fn what_does_not_go_together_is_said() {
+fn an_operator_on_the_wrong_type_is_an_error() {
     let error = run(&["plan", "all", "f32"]).unwrap_err();
     assert_eq!(error.to_string(), "there is no `all` of f32: it is an operator on bool");
 }
@@ -155,7 +155,7 @@ fn a_bench_has_a_row_for_each_length() {
 }
 
 #[test]
-fn what_was_made_is_shown_and_checked() {
+fn a_bundle_that_was_made_is_shown_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernels.scan");
     let file = file.to_str().unwrap();

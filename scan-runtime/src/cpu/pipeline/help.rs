@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn one_panic_comes_out_however_many_threads_panic() {
+    fn one_panic_is_reported_however_many_threads_panic() {
         let _limit = TimeLimit::seconds(60);
         for threads in [2, 4] {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -166,7 +166,7 @@ fn every_chunk_is_done_once_in_order() {
 }
 
 #[test]
-fn helpers_that_are_sent_away_leave_nothing_undone() {
+fn helpers_that_are_sent_away_leave_no_chunk_undone() {
     explore(3, || {
         let model = Model::new(3, false, None);
         let line = Arc::new(model.line());
@@ -186,7 +186,7 @@ fn helpers_that_are_sent_away_leave_nothing_undone() {
 }
 
 #[test]
-fn nobody_waits_for_a_thread_that_panicked() {
+fn no_thread_waits_for_one_that_panicked() {
     for panics_at in 0..3 {
         explore(2, move || {
             let line = Arc::new(Model::new(3, false, Some(panics_at)).line());
@@ -200,7 +200,7 @@ fn nobody_waits_for_a_thread_that_panicked() {
 }
 
 #[test]
-fn what_lies_behind_the_gate_goes_when_everybody_has_left() {
+fn data_behind_the_gate_is_dropped_after_all_have_left() {
     explore(3, || {
         let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
         let helpers = [0, 1].map(|_| {

@@ -13,7 +13,7 @@ use pieces::Pieces;
 mod pieces;
 
 #[test]
-fn pieces_are_copied_once_and_seen_by_who_waited() {
+fn pieces_are_copied_once_and_visible_to_waiters() {
     loom::model(|| {
         let shared: Arc<(Pieces, [UnsafeCell<u32>; 3])> =
             Arc::new((Pieces::new(3), array::from_fn(|_| UnsafeCell::new(0))));

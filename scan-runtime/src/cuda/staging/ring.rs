@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_ends_it() {
+    fn an_error_ends_the_transfer() {
         for fails_at in 0..10 {
             for sends in [true, false] {
                 let mut transfers = Late { fails_at, ..Late::new(64, 4, sends) };

@@ -58,7 +58,7 @@ pub(crate) fn cases(suite: &mut Suite) {
 }
 
 #[test]
-fn the_text_of_a_pair_reviewed() {
+fn text_of_a_pair() {
     let pair = ops::pair(ops::sum::<u32>(), ops::flip(ops::lifted::<low_byte, _>(Shadowing { first: 3 })));
     let text = super::tables::text(&pair);
     insta::assert_snapshot!(text[text.find("struct Both").unwrap()..]);

@@ -151,14 +151,14 @@ fn a_constant_table_is_written_once() {
 
 /// So that other values compile nothing.
 #[test]
-fn parameters_are_no_part_of_the_text() {
+fn parameters_are_not_part_of_the_text() {
     assert_eq!(text(&transducer(&[1])), text(&transducer(&[2, 3])));
     let bytes = |op: &Transducer<u32>| op.parameters().bytes().to_vec();
     assert_ne!(bytes(&transducer(&[1])), bytes(&transducer(&[2, 3])));
 }
 
 #[test]
-fn the_pieces_of_tables_reviewed() {
+fn pieces_of_table_texts() {
     let part = |text: String, from: &str| text[text.find(from).unwrap()..].to_owned();
     insta::assert_snapshot!(part(text(&Automaton), "__device__ const"));
     insta::assert_snapshot!(part(text(&transducer(&[1])), "// Table<T>"));

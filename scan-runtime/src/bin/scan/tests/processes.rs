@@ -23,7 +23,7 @@ fn process(arguments: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn what_is_missing_is_told_with_the_command_that_mends_it() {
+fn missing_parts_are_reported_with_the_command_that_fixes_them() {
     let report = process("", &[("SCAN_NVRTC", "off"), ("SCAN_CACHE", "off")]);
     assert!(report.contains("NVRTC            none\n"), "{report}");
     assert!(report.contains("SCAN_NVRTC says `off`; to fix it:\n                   unset SCAN_NVRTC"), "{report}");
@@ -58,7 +58,7 @@ fn a_folder_of_kernels_that_is_not_used_is_said_to_be_so() {
 
 /// Where `pip` puts what the command for NVRTC installs is where it is looked for, whoever manages the Pythons.
 #[test]
-fn what_pip_installs_is_looked_for() {
+fn libraries_that_pip_installed_are_found() {
     let folder = tempfile::tempdir().unwrap();
     for (binaries, python) in [
         ("plain/bin", "plain"),

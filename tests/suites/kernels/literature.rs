@@ -1,4 +1,4 @@
-//! What the texts promise, counted while the kernels run.
+//! What the literature promises, counted while the kernels run.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -29,7 +29,7 @@ fn in_block(network: Network, kind: ScanKind, n: u32) -> LaunchCounters {
 const BRENT_KUNG: Network = Network::BrentKung { workers: Workers::Contiguous, padded: false };
 
 #[test]
-fn applications_and_steps_are_those_of_the_texts() {
+fn applications_and_steps_are_those_of_the_literature() {
     for log in 6..=10 {
         let n = 1_u32 << log;
         let kogge_stone = in_block(Network::KoggeStone, ScanKind::Inclusive, n);
@@ -53,7 +53,7 @@ fn applications_and_steps_are_those_of_the_texts() {
 }
 
 #[test]
-fn padding_takes_conflicts_away() {
+fn padding_removes_bank_conflicts() {
     let conflicts = |network| {
         let banks = in_block(network, ScanKind::Inclusive, 1024).banks;
         assert!(banks.requests > 0 && banks.without_conflicts >= banks.requests);
@@ -70,7 +70,7 @@ fn padding_takes_conflicts_away() {
 }
 
 #[test]
-fn global_traffic() {
+fn global_traffic_is_that_of_each_carry() {
     let n = 100 * 64_u32;
     let bytes = u64::from(n) * 4;
     let traffic = |carry| count(&program(Network::KoggeStone, carry, ScanKind::Inclusive, 64), n);
@@ -86,7 +86,7 @@ fn global_traffic() {
 }
 
 #[test]
-fn a_trace_tells_the_network() {
+fn a_trace_shows_the_strides_of_the_network() {
     let program = program(Network::KoggeStone, Carry::OneBlock, ScanKind::Inclusive, 64);
     let input: Vec<u32> = (0..64).collect();
     let run = program.run(&Emulator::new(1).trace(), &input).unwrap();

@@ -1,4 +1,4 @@
-//! Look-ahead whose look-ahead warps take turns.
+//! Look-ahead with several look-ahead warps.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -26,7 +26,7 @@ fn in_turns(warps: u32, shape: Shape) -> Overrides {
 }
 
 #[test]
-fn interval() {
+fn intervals_match_the_reference() {
     let program = |((warps, shape), (kind, with_initial_value)): ((u32, Shape), (ScanKind, bool))| {
         let initial_value = with_initial_value.then(Interval::initial_value);
         Program::<Interval>::planned(Interval, kind, initial_value, &limits(), &in_turns(warps, shape)).unwrap()
@@ -43,7 +43,7 @@ fn interval() {
 
 /// Operators that append inputs, and machines, forwards and reversed, with a total.
 #[test]
-fn inputs_are_appended() {
+fn appending_operators_and_machines_match_the_reference() {
     fn scan<Op: ScanOp<Input = Narrow>>(op: Op, spec: &ScanSpec, initial: Option<Op::Carry>, overrides: &Overrides)
     where
         Op::Output: std::fmt::Debug,
