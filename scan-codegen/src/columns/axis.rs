@@ -466,6 +466,8 @@ mod tests {
         assert!(Axis::of(&[2; 8], 7).is_ok());
         assert_eq!(Axis::of(&[3, 4], 2), Err(AxisError::NoSuchAxis { axis: 2, dimensions: 2 }));
         assert_eq!(axis().strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
+        assert_eq!(axis().output_strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
+        assert!(matches!(axis().output_strides(&[usize::MAX, 1]), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[usize::MAX, 2], 0), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[1 << 40, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[1 << 40, 0, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
