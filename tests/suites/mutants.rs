@@ -51,7 +51,7 @@ fn first(template: &str, rule: &str) -> Result<Mutant, String> {
 }
 
 fn one_of_each_is_found() -> Result<(), Box<dyn Error>> {
-    let mutants = one_in(2, FOUND).map(|(template, rule)| first(template, rule)).collect::<Result<Vec<_>, _>>()?;
+    let mutants = one_in(4, FOUND).map(|(template, rule)| first(template, rule)).collect::<Result<Vec<_>, _>>()?;
     let crew = Crew {
         program: std::env::current_exe()?,
         folder: target_dir()?.join(format!("mutants-{}", std::process::id())),

@@ -121,8 +121,11 @@ fn of<Op: ScanOp + Clone>(
 }
 
 fn same<T: ScanElement>(found: &[T], expected: &[T], what: &str) -> Outcome {
+    if bits(found) == bits(expected) {
+        return Ok(());
+    }
     let wrong = found.iter().zip(expected).position(|(found, expected)| bits(&[*found]) != bits(&[*expected]));
-    ensure(wrong.is_none() && found.len() == expected.len(), || format!("{what}: wrong from {wrong:?} on"))
+    ensure(false, || format!("{what}: wrong from {wrong:?} on"))
 }
 
 /// Chunks, each of which goes on from the totals of the one before, by one graph.

@@ -71,7 +71,7 @@ fn arrays_of_another_length_are_refused() {
     let shaped = sums().overrides(Overrides::default().teams(2)).axis(Axis::of(&[2, 3], 0).unwrap());
     assert!(matches!(shaped.run(&[1; 6]), Err(Error::Plan(PlanError::Columns { .. }))));
     let stream = Scanner::cpu().scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 2).unwrap_or_else(|error| {
-        assert_eq!(error.to_string(), "axis 2 of an array of 2 dimensions: the first axis is 0, the last one is 1");
+        assert_eq!(error.to_string(), "axis 2 of an array of 2 dimensions: the first axis is 0, the last one is 1, and none is counted from the end");
         Axis::of(&[2, 3], 1).unwrap()
     }));
     assert!(matches!(stream.plan().unwrap(), AxisPlan::Rows(_)));

@@ -106,7 +106,7 @@ fn computed_places_equal_a_plain_loop() {
 fn several_computed_places_equal_a_plain_loop() {
     let scanner = Scanner::cpu();
     for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
-        let input = Splitter::inputs(len, 7);
+        let input = Router::inputs(len, 7);
         let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let scan = scanner.scan(Splitter);
         let scan = if turn % 2 == 1 { scan.reverse() } else { scan };
