@@ -151,7 +151,7 @@ impl Run<'_> {
             check.arg(features);
             check
         };
-        let features = ["", "half", "cli", "gallery", "ndarray"].map(|name| feature(&name.to_owned()));
+        let features = ["", "half", "cli", "gallery", "ndarray"].map(&feature);
         let mut checks = Vec::from(features);
         // The oldest bindings of CUDA that a user may choose.
         checks.push(feature("cudarc/cuda-12000"));
