@@ -121,7 +121,7 @@ const FATAL: [Fault; 8] = [
     ("assertion_on_a_stream", on_a_stream),
     ("assertion_of_a_reduction", of_a_reduction),
     ("assertion_beside_another_thread", beside_another_thread),
-    ("fault_of_a_kernel_outside_the_library", fault_outside_the_library),
+    ("kernel_outside_the_library", fault_outside_the_library),
 ];
 
 /// Those of one of two devices, which that device does not survive.
