@@ -115,7 +115,7 @@ pub fn for_gpus<T>(sources: Vec<T>, source: impl Fn(&T) -> &KernelSource) -> Vec
     covering(sources, |item| lines_of(source(item)))
 }
 
-/// In a long run all. In a quick one as few as have, with those before in this test, every line that any has; two at
+/// In a long run all. In a quick one as few as have, with those before in this test, every line that any has; one at
 /// least.
 fn covering<T>(mut items: Vec<T>, lines: impl Fn(&T) -> HashSet<u64>) -> Vec<T> {
     if !is_long() {
