@@ -9,7 +9,7 @@ use crate::{
     error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::{Wording, operator_text_as},
+    operator_text::{OperatorText, Wording, operator_text_as},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     segments::Segments,
@@ -125,6 +125,12 @@ struct Words {
     inputs: &'static str,
     state: String,
     output: String,
+    /// The source of heads has no values for each segment.
+    machine: bool,
+    carry_type: &'static str,
+    carried: &'static str,
+    initial_values: bool,
+    totals: bool,
     threads: u32,
     run: u32,
     in_registers: bool,
@@ -150,14 +156,27 @@ pub fn render_last_results_from(
     target: Target,
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
+    let context = Context::from_serialize(&words_of(&words, plan))?;
+    let [heading, types, kernels] = ["heading", "types", "last_results"].map(|part| templates.render(part, &context));
+    let text = format!("{}{}\n{}\n{}", heading?, words.text, types?, used(&kernels?));
+    Ok(finish(&text, words.prefix))
+}
+
+/// What the templates of these kernels may speak of.
+pub(crate) fn words_of(text: &OperatorText, plan: &LastResultsPlan) -> impl Serialize + use<> {
     let segments = plan.segments.words();
-    let context = Context::from_serialize(&Words {
-        operator: words.operator,
-        prefix: words.prefix.clone(),
-        input: words.input,
+    Words {
+        operator: text.operator.clone(),
+        prefix: text.prefix.clone(),
+        input: text.input.clone(),
         inputs: "const Input*",
-        state: words.state,
-        output: words.output,
+        state: text.state.clone(),
+        output: text.output.clone(),
+        machine: false,
+        carry_type: "",
+        carried: "State",
+        initial_values: false,
+        totals: false,
         threads: plan.threads,
         run: RUN,
         in_registers: false,
@@ -167,10 +186,7 @@ pub fn render_last_results_from(
         key_words: segments.key_words,
         description: format!("last result of each segment, {}", plan.segments),
         strategy: if plan.counts() { "counts of blocks, their prefixes, places" } else { "a thread per segment" },
-    })?;
-    let [heading, types, kernels] = ["heading", "types", "last_results"].map(|part| templates.render(part, &context));
-    let text = format!("{}{}\n{}\n{}", heading?, words.text, types?, used(&kernels?));
-    Ok(finish(&text, words.prefix))
+    }
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ mod reduce;
 mod render;
 mod schedule;
 mod segments;
+#[cfg(test)]
+mod shape;
 mod spec;
 mod strategy;
 mod target;

@@ -205,17 +205,7 @@ pub fn render_reduction_from(
     target: Target,
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
-    let context = Context::from_serialize(&Words {
-        operator: &words,
-        initial_value: plan.initial_value,
-        threads: plan.threads,
-        tile: plan.tile,
-        run: plan.run,
-        coarsened: plan.reduction == Reduction::Coarsened,
-        tree: format!("{}_tree", plan.reduction.name()),
-        description: format!("reduction{}", if plan.initial_value { " with an initial value" } else { "" }),
-        strategy: plan.reduction.to_string(),
-    })?;
+    let context = Context::from_serialize(&words_of(&words, plan))?;
     let trees: &[&str] = match plan.reduction {
         Reduction::Divergent => &["reduce_divergent"],
         Reduction::Contiguous => &["reduce_contiguous"],
@@ -227,6 +217,21 @@ pub fn render_reduction_from(
     }
     let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
+}
+
+/// What the templates of these kernels may speak of.
+pub(crate) fn words_of<'a>(text: &'a OperatorText, plan: &ReductionPlan) -> impl Serialize + use<'a> {
+    Words {
+        operator: text,
+        initial_value: plan.initial_value,
+        threads: plan.threads,
+        tile: plan.tile,
+        run: plan.run,
+        coarsened: plan.reduction == Reduction::Coarsened,
+        tree: format!("{}_tree", plan.reduction.name()),
+        description: format!("reduction{}", if plan.initial_value { " with an initial value" } else { "" }),
+        strategy: plan.reduction.to_string(),
+    }
 }
 
 #[cfg(test)]

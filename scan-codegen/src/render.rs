@@ -119,7 +119,7 @@ pub fn render_from(
     let keeps_constants = plan.pipeline.is_some_and(|pipeline| pipeline.table_bytes > 0);
     let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.written_out) };
     let words = operator_text_as(operator, target, wording)?;
-    let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
+    let context = Context::from_serialize(&words_of(operator, &words, plan))?;
     let mut kernels = String::new();
     for part in iter::once("types").chain(parts(plan)) {
         kernels.push('\n');
@@ -127,6 +127,11 @@ pub fn render_from(
     }
     let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
+}
+
+/// What the templates of these kernels may speak of.
+pub(crate) fn words_of<'a>(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> impl Serialize + use<'a> {
+    Words::new(operator, text, plan)
 }
 
 /// Makes a source of its whole text. `prefix` begins the names of its kernels.
@@ -142,6 +147,12 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     let facts = plan.strategy.carry.describe();
     let mut parts = vec![if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     if plan.zipped.is_some() {
+        if !(plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices()) {
+            parts.push("zipped/kinds");
+        }
+        if plan.spec.output_kinds.are_computed() {
+            parts.push("zipped/computed");
+        }
         parts.push("zipped/arrays");
     }
     if plan.programmatic {
@@ -250,6 +261,9 @@ struct Words<'a> {
     /// What it needs of the machine: a counter, statuses of tiles.
     counts: bool,
     packet_payload: u64,
+    /// The type of what statuses hold, and how many statuses a tile can have, with one unused.
+    published: &'static str,
+    statuses: u64,
     /// Whether threads wait for a pseudo-random time where they communicate, for tests.
     delays: bool,
     /// Whether a launch may begin before the one before it has ended.
@@ -297,8 +311,6 @@ struct Words<'a> {
     input_unit: u32,
     input_units: u32,
     input_odd: bool,
-    /// Whether the scan goes from the last element to the first.
-    reversed: bool,
     output_unit: u32,
     output_units: u32,
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself.
@@ -507,6 +519,8 @@ impl<'a> Words<'a> {
             clusters: facts.blocks == Blocks::Cluster,
             cluster: plan.cluster,
             packet_payload: plan.packet_payload(),
+            published: "State",
+            statuses: 4,
             delays: plan.delays,
             programmatic: plan.programmatic,
             looks_ahead,
@@ -532,7 +546,6 @@ impl<'a> Words<'a> {
             input_unit: plan.input_unit,
             input_units,
             input_odd: input_units % 2 == 1,
-            reversed: plan.spec.reversed,
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),

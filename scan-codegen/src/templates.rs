@@ -7,12 +7,13 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 116] = [
+const PARTS: [(&str, &str); 117] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
     ("kernel/nothing", include_str!("../templates/kernel/nothing.cu.tera").trim_ascii()),
-    ("zipped/kinds", include_str!("../templates/zipped/kinds.cu.tera").trim_ascii_end()),
+    ("zipped/kinds", include_str!("../templates/zipped/kinds.cu.tera")),
+    ("zipped/computed", include_str!("../templates/zipped/computed.cu.tera")),
     ("zipped/stage", include_str!("../templates/zipped/stage.cu.tera").trim_ascii_end()),
     ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
     ("zipped/run", include_str!("../templates/zipped/run.cu.tera").trim_ascii_end()),

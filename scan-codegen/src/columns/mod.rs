@@ -7,4 +7,6 @@ mod render;
 
 pub use axis::{Axis, AxisError, ColumnLayout};
 pub use plan::{ColumnsPlan, plan_columns};
+#[cfg(test)]
+pub(crate) use render::words_of;
 pub use render::{render_columns, render_columns_for, render_columns_from};

@@ -39,8 +39,8 @@ struct Words<'a> {
     programmatic: bool,
     delays: bool,
     packet_payload: u32,
-    /// How often the ring of statuses is filled, at the most.
-    laps: u64,
+    /// How many statuses a tile can have: one for each time that their ring is filled, counted from 1, and none.
+    statuses: u64,
     /// The type of what statuses hold, and its words.
     published: &'static str,
     packed_words: u32,
@@ -181,9 +181,43 @@ pub fn render_columns_from(
     let operator = flipped.as_ref().unwrap_or(operator);
     let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.written_out) };
     let text = operator_text_as(operator, target, wording)?;
+    let mut context = Context::from_serialize(&words_of(operator, &text, plan))?;
+    // The kernel works on inputs, whatever the operator offers.
+    context.insert("takes_inputs", &true);
+    let order = if plan.spec.reversed { "order/reversed" } else { "order/forward" };
+    let launches = plan.programmatic.then_some("launches");
+    let in_slices = plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices();
+    let kinds = (!in_slices).then_some("zipped/kinds");
+    let arrays = is_zipped(operator, plan).then_some("zipped/arrays");
+    let mut kernels = String::new();
+    for part in iter::once("types").chain([order]).chain(kinds).chain(arrays).chain(launches).chain([
+        "machine",
+        "packed_row",
+        "status",
+        "columns",
+    ]) {
+        kernels = kernels + "\n" + &templates.render(part, &context)?;
+    }
+    let heading = templates.render("heading", &context)?;
+    Ok(finish(&format!("{heading}{}\n{}", text.text, used(&kernels)), text.prefix))
+}
+
+/// Whether the arrays of the input and the output are more than one pointer each.
+fn is_zipped(operator: &OpSource, plan: &ColumnsPlan) -> bool {
+    plan.spec.input.is_by_field(&operator.input)
+        || plan.spec.output.is_by_field(&operator.output)
+        || !plan.spec.output_kinds.are_slices()
+}
+
+/// What the templates of these kernels may speak of.
+pub(crate) fn words_of<'a>(
+    operator: &OpSource,
+    text: &'a OperatorText,
+    plan: &ColumnsPlan,
+) -> impl Serialize + use<'a> {
     let input_by_field = plan.spec.input.is_by_field(&operator.input);
     let output_by_field = plan.spec.output.is_by_field(&operator.output);
-    let zipped = input_by_field || output_by_field || !plan.spec.output_kinds.are_slices();
+    let zipped = is_zipped(operator, plan);
     let fields = |by_field: bool, fields| if by_field { Some(fields) } else { None };
     let input_fields = fields(input_by_field, &text.input_fields[..]);
     let output_fields = fields(output_by_field, &text.output_fields[..]);
@@ -191,8 +225,8 @@ pub fn render_columns_from(
     let output_arrays =
         array_words(&plan.outputs, plan.width, output_fields, one_output, plan.spec.output_kinds, zipped);
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
-    let mut context = Context::from_serialize(&Words {
-        operator: &text,
+    Words {
+        operator: text,
         emits: plan.spec.emits(operator),
         exclusive: plan.spec.kind == ScanKind::Exclusive,
         initial_value: plan.spec.initial_value && !plan.spec.initial_values,
@@ -203,7 +237,7 @@ pub fn render_columns_from(
         programmatic: plan.programmatic,
         delays: plan.delays,
         packet_payload: plan.packet_payload(),
-        laps: LAPS,
+        statuses: LAPS + 1,
         published: "PackedRow",
         packed_words: plan.packed_words(),
         polled_at_once: plan.polled_at_once,
@@ -235,21 +269,5 @@ pub fn render_columns_from(
         heads_by: "",
         description: format!("{} along an axis", plan.spec),
         strategy: "columns",
-    })?;
-    // The kernel works on inputs, whatever the operator offers.
-    context.insert("takes_inputs", &true);
-    let order = if plan.spec.reversed { "order/reversed" } else { "order/forward" };
-    let launches = plan.programmatic.then_some("launches");
-    let arrays = zipped.then_some("zipped/arrays");
-    let mut kernels = String::new();
-    for part in iter::once("types").chain([order]).chain(arrays).chain(launches).chain([
-        "machine",
-        "packed_row",
-        "status",
-        "columns",
-    ]) {
-        kernels = kernels + "\n" + &templates.render(part, &context)?;
     }
-    let heading = templates.render("heading", &context)?;
-    Ok(finish(&format!("{heading}{}\n{}", text.text, used(&kernels)), text.prefix))
 }

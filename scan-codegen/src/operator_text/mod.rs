@@ -38,9 +38,12 @@ pub struct OperatorText {
     /// The C++ name of the output type.
     pub output: String,
     /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
+    #[serde(skip)]
     pub input_fields: Vec<(String, String)>,
+    #[serde(skip)]
     pub output_fields: Vec<(String, String)>,
     /// The types of the items of those fields of what is written that are arrays.
+    #[serde(skip)]
     pub output_items: Vec<String>,
     /// What each input moves on, where the operator is a machine.
     pub carry_type: String,
@@ -64,6 +67,7 @@ pub struct OperatorText {
     /// Whether the struct has a function `project`.
     pub projects: bool,
     /// Whether the struct has a function `identity`.
+    #[serde(skip)]
     pub has_identity: bool,
     /// Whether all elements share divisors: then the struct has a function `keep_reciprocals`.
     pub shares_divisors: bool,

@@ -1,0 +1,351 @@
+//! The shape of the templates: how many conditions they have, where, and what they speak of. Each figure is a maximum that
+//! only goes down. What a feature needs is a file of its own with a function, not a flag in the files of others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use tera::Value;
+
+use crate::{
+    DeviceLimits, Overrides, Reduction, ScanSpec, Segments, columns, last_results,
+    operator::{FunctionSource, Piece, operator_of},
+    operator_text::operator_text,
+    plan, plan_columns, plan_last_results, plan_reduction, reduce, render,
+    target::Target,
+    templates::Templates,
+};
+
+/// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
+const CONDITIONS: usize = 500;
+/// Those of them that stand inside a line of CUDA.
+const INSIDE_A_LINE: usize = 59;
+/// Those that ask for things of two axes.
+const OF_TWO_AXES: usize = 26;
+/// In one file.
+const IN_A_FILE: usize = 41;
+/// Distinct names that conditions ask for.
+const FLAGS: usize = 69;
+/// Fields of the largest context, with those of the operator.
+const FIELDS: usize = 120;
+/// Templates that begin with what they see of the text around them, and so are no functions.
+const SEES: usize = 9;
+/// Lines of kernel templates that are not blank.
+const LINES: usize = 6780;
+const LINES_OF_A_FILE: usize = 300;
+
+/// What a scan is made of, and the names by which templates ask for it.
+const AXES: [(&str, &[&str]); 5] = [
+    (
+        "algebra",
+        &[
+            "machine",
+            "takes_inputs",
+            "lifts",
+            "projects",
+            "emits",
+            "appends",
+            "folds_backwards",
+            "keeps_states",
+            "hides_states",
+        ],
+    ),
+    (
+        "start and total",
+        &[
+            "initial_value",
+            "initial_values",
+            "initial_on_device",
+            "seeds",
+            "folds_seeds",
+            "total",
+            "totals",
+            "length_on_device",
+        ],
+    ),
+    (
+        "arrays",
+        &[
+            "zipped",
+            "input_by_field",
+            "output_by_field",
+            "input_in_slices",
+            "output_in_slices",
+            "in_place",
+            "computed",
+            "input_unit",
+            "output_unit",
+            "input_in_words",
+            "output_in_words",
+            "runs_are_units",
+        ],
+    ),
+    ("heads", &["segmented", "heads_by", "indexed"]),
+    (
+        "carry",
+        &[
+            "grouped",
+            "stands_in",
+            "in_turns",
+            "looks_at_all",
+            "looks_ahead",
+            "clusters",
+            "coarsened",
+            "in_registers",
+            "alone",
+            "one_tile",
+            "network_exclusive",
+            "tile_exclusive",
+            "padded",
+        ],
+    ),
+];
+
+/// The templates that each renderer begins with.
+const ROOTS_OF_RENDER: &[&str] = &[
+    "heading",
+    "types",
+    "order/forward",
+    "order/reversed",
+    "zipped/kinds",
+    "zipped/computed",
+    "zipped/arrays",
+    "launches",
+    "machine",
+    "status",
+    "look_ahead",
+    "run_tile",
+    "in_registers",
+    "tile",
+    "sequential",
+    "naive",
+    "kogge_stone",
+    "hillis_steele",
+    "brent_kung",
+    "blelloch",
+    "warp_shuffle",
+    "coarsened",
+    "scan_tile",
+    "one_block",
+    "chained",
+    "look_back",
+    "look_at_all",
+    "cluster",
+    "hierarchical",
+    "tile_per_block",
+];
+const ROOTS_OF_COLUMNS: &[&str] = &[
+    "heading",
+    "types",
+    "order/forward",
+    "order/reversed",
+    "zipped/kinds",
+    "zipped/arrays",
+    "launches",
+    "machine",
+    "packed_row",
+    "status",
+    "columns",
+];
+const ROOTS_OF_REDUCE: &[&str] =
+    &["heading", "types", "reduce_tile", "reduce_divergent", "reduce_contiguous", "reduce_coarsened", "reduce_kernels"];
+const ROOTS_OF_LAST_RESULTS: &[&str] = &["heading", "types", "last_results"];
+
+/// A tag of a template, and whether it stands in a line with CUDA.
+struct Tag<'a> {
+    text: &'a str,
+    is_inside_a_line: bool,
+}
+
+/// The tags `{% … %}` of a template.
+fn tags(text: &str) -> Vec<Tag<'_>> {
+    let mut tags = Vec::new();
+    for line in text.lines() {
+        let mut found = Vec::new();
+        let (mut rest, mut code) = (line, String::new());
+        while let Some((before, after)) = rest.split_once("{%") {
+            let Some((tag, behind)) = after.split_once("%}") else { break };
+            code.push_str(before);
+            found.push(tag.trim_matches('-').trim());
+            rest = behind;
+        }
+        code.push_str(rest);
+        let is_inside_a_line = !code.trim().is_empty();
+        tags.extend(found.into_iter().map(|text| Tag { text, is_inside_a_line }));
+    }
+    tags
+}
+
+/// What a condition asks, of a tag that is one.
+fn condition<'a>(tag: &Tag<'a>) -> Option<&'a str> {
+    tag.text.strip_prefix("if ").or_else(|| tag.text.strip_prefix("elif "))
+}
+
+/// The names in an expression of a template: the first part of each path.
+fn names(expression: &str) -> BTreeSet<&str> {
+    let outside_of_quotes = expression.split('"').step_by(2);
+    let words = outside_of_quotes.flat_map(|part| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        part.split(move |c: char| !is_part(c))
+    });
+    let firsts = words.map(|word| word.split('.').next().unwrap_or_default());
+    let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    firsts.filter(is_word).filter(|word| !["and", "or", "not", "in", "is", "true", "false"].contains(word)).collect()
+}
+
+/// Kernel templates, by name.
+fn kernel_templates() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Templates::texts()
+}
+
+#[test]
+fn conditions_only_become_fewer() {
+    let (mut all, mut inside, mut mixed) = (0, 0, Vec::new());
+    let mut flags = BTreeSet::new();
+    let mut worst = (0, "");
+    for (name, text) in kernel_templates() {
+        let tags = tags(text);
+        let conditions: Vec<_> = tags.iter().filter_map(|tag| Some((condition(tag)?, tag))).collect();
+        worst = worst.max((conditions.len(), name));
+        all += conditions.len();
+        for (condition, tag) in conditions {
+            inside += usize::from(tag.is_inside_a_line);
+            let names = names(condition);
+            let asked = AXES.iter().filter(|(_, of_axis)| of_axis.iter().any(|flag| names.contains(flag)));
+            if asked.count() > 1 {
+                mixed.push(format!("{name}: {condition}"));
+            }
+            flags.extend(names);
+        }
+    }
+    println!(
+        "{all} conditions, {inside} inside a line, {} of two axes, {} flags, worst {worst:?}",
+        mixed.len(),
+        flags.len()
+    );
+    assert!(all <= CONDITIONS, "{all} conditions");
+    assert!(inside <= INSIDE_A_LINE, "{inside} conditions inside a line of CUDA");
+    assert!(mixed.len() <= OF_TWO_AXES, "{}: {mixed:#?}", mixed.len());
+    assert!(worst.0 <= IN_A_FILE, "{worst:?}");
+    assert!(flags.len() <= FLAGS, "{}: {flags:?}", flags.len());
+}
+
+#[test]
+fn templates_only_become_shorter() {
+    let mut lines = 0;
+    for (name, text) in kernel_templates() {
+        let of_file = text.lines().filter(|line| !line.trim().is_empty()).count();
+        assert!(of_file <= LINES_OF_A_FILE, "{name} has {of_file} lines");
+        lines += of_file;
+    }
+    let sees = kernel_templates().filter(|(_, text)| text.contains("Sees ")).count();
+    println!("{lines} lines, {sees} that see");
+    assert!(lines <= LINES, "{lines} lines");
+    assert!(sees <= SEES, "{sees} templates see the text around them");
+}
+
+/// What the templates that one renderer uses read, and where.
+fn read_by(roots: &[&str]) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let texts: BTreeMap<_, _> = Templates::texts().collect();
+    let mut waiting: Vec<&str> = roots.to_vec();
+    let mut seen = BTreeSet::new();
+    let mut read: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    while let Some(name) = waiting.pop() {
+        let Some((name, text)) = texts.get_key_value(name).filter(|(name, _)| seen.insert(**name)) else { continue };
+        let mut own = BTreeSet::from(["loop"]);
+        let mut note = |names: BTreeSet<&'static str>| {
+            for word in names {
+                read.entry(word).or_default().insert(name);
+            }
+        };
+        for tag in tags(text) {
+            let (verb, rest) = tag.text.split_once(' ').unwrap_or((tag.text, ""));
+            match verb {
+                "include" => waiting.push(rest.trim_matches('"')),
+                "set" | "set_global" => {
+                    let (variable, value) = rest.split_once('=').unwrap_or((rest, ""));
+                    own.insert(variable.trim());
+                    note(names(value));
+                }
+                "for" => {
+                    let (variable, value) = rest.split_once(" in ").unwrap_or((rest, ""));
+                    own.insert(variable.trim());
+                    note(names(value));
+                }
+                "if" | "elif" => {
+                    note(names(rest));
+                }
+                _ => {}
+            }
+        }
+        for part in text.split("{{").skip(1) {
+            let expression = part.split("}}").next().unwrap_or_default();
+            note(names(expression));
+        }
+        for variable in own {
+            if let Some(places) = read.get_mut(variable) {
+                places.remove(name);
+            }
+        }
+    }
+    read.retain(|_, places| !places.is_empty());
+    read
+}
+
+/// The fields of what a renderer gives its templates.
+fn fields(words: &impl Serialize) -> BTreeSet<String> {
+    let fields = Value::from_serializable(words).into_map().unwrap_or_default();
+    fields.keys().map(ToString::to_string).collect()
+}
+
+/// Each renderer: the templates that it begins with, and the fields of its context.
+fn renderers() -> Vec<(&'static str, Vec<&'static str>, BTreeSet<String>)> {
+    let mut operator = operator_of(4);
+    let state = operator.state.clone();
+    operator.functions.push(FunctionSource {
+        name: "combine".to_owned(),
+        parameters: vec![("a".to_owned(), state.clone()), ("b".to_owned(), state.clone())],
+        returns: state,
+        body: vec![Piece::Text("return a;".into())],
+        file: String::new(),
+        uses: Vec::new(),
+        calls: Vec::new(),
+    });
+    let limits = DeviceLimits::BASELINE;
+    let text = operator_text(&operator, Target::Cuda).unwrap();
+    let kernels = plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
+    let along = plan_columns(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
+    let reduction = plan_reduction(&operator, false, &limits, Reduction::Contiguous).unwrap();
+    let last = plan_last_results(&Segments::HeadFlags, &limits).unwrap();
+    vec![
+        (
+            "kernels",
+            ROOTS_OF_RENDER.to_vec(),
+            fields(&render::words_of(&operator, &text, kernels.iter().next().unwrap())),
+        ),
+        ("columns", ROOTS_OF_COLUMNS.to_vec(), fields(&columns::words_of(&operator, &text, &along))),
+        ("reductions", ROOTS_OF_REDUCE.to_vec(), fields(&reduce::words_of(&text, &reduction))),
+        ("last results", ROOTS_OF_LAST_RESULTS.to_vec(), fields(&last_results::words_of(&text, &last))),
+    ]
+}
+
+/// The engine takes a name that nothing defines for false, so a misspelt flag would be silent.
+#[test]
+fn templates_read_what_their_renderer_defines() {
+    for (renderer, roots, fields) in renderers() {
+        let read = read_by(&roots);
+        let undefined: Vec<_> = read.iter().filter(|(name, _)| !fields.contains(**name)).collect();
+        assert!(undefined.is_empty(), "{renderer}: {undefined:#?}");
+        println!("{renderer}: {} fields", fields.len());
+        assert!(fields.len() <= FIELDS, "{renderer}: {} fields", fields.len());
+    }
+}
+
+#[test]
+fn renderers_define_what_their_templates_read() {
+    let all = renderers();
+    let read: BTreeSet<_> = all.iter().flat_map(|(_, roots, _)| read_by(roots).into_keys()).collect();
+    for (renderer, _, fields) in all {
+        let unread: Vec<_> = fields.iter().filter(|name| !read.contains(name.as_str())).collect();
+        assert!(unread.is_empty(), "{renderer}: {unread:?}");
+    }
+}
