@@ -10,9 +10,11 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
-    render::{KernelSource, finish},
+    render::{KernelSource, finish, text_of},
+    rooms::heads::{self, HeadsWords},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     segments::Segments,
+    spec::ScanSpec,
     target::Target,
     templates::Templates,
     used::used,
@@ -125,19 +127,12 @@ struct Words {
     inputs: &'static str,
     state: String,
     output: String,
-    /// The source of heads has no values for each segment.
-    machine: bool,
-    carry_type: &'static str,
-    carried: &'static str,
-    initial_values: bool,
-    totals: bool,
+    carry_type: String,
+    #[serde(flatten)]
+    heads: HeadsWords,
     threads: u32,
     run: u32,
     in_registers: bool,
-    heads_by: &'static str,
-    offset: &'static str,
-    key_word: &'static str,
-    key_words: usize,
     description: String,
     strategy: &'static str,
 }
@@ -157,14 +152,16 @@ pub fn render_last_results_from(
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
     let context = Context::from_serialize(&words_of(&words, plan))?;
-    let [heading, types, kernels] = ["heading", "types", "last_results"].map(|part| templates.render(part, &context));
-    let text = format!("{}{}\n{}\n{}", heading?, words.text, types?, used(&kernels?));
+    let parts = plan.counts().then(|| heads::source(&plan.segments)).into_iter().chain(["last_results"]);
+    let kernels = text_of(templates, parts, &context)?;
+    let heading = templates.render("heading", &context)?;
+    let types = templates.render("types", &context)?;
+    let text = format!("{heading}{}\n{types}\n{}", words.text, used(&kernels));
     Ok(finish(&text, words.prefix))
 }
 
 /// What the templates of these kernels may speak of.
 pub(crate) fn words_of(text: &OperatorText, plan: &LastResultsPlan) -> impl Serialize + use<> {
-    let segments = plan.segments.words();
     Words {
         operator: text.operator.clone(),
         prefix: text.prefix.clone(),
@@ -172,18 +169,11 @@ pub(crate) fn words_of(text: &OperatorText, plan: &LastResultsPlan) -> impl Seri
         inputs: "const Input*",
         state: text.state.clone(),
         output: text.output.clone(),
-        machine: false,
-        carry_type: "",
-        carried: "State",
-        initial_values: false,
-        totals: false,
+        carry_type: text.carry_type.clone(),
+        heads: HeadsWords::new(&ScanSpec::inclusive().with_segments(plan.segments.clone())),
         threads: plan.threads,
         run: RUN,
         in_registers: false,
-        heads_by: segments.heads_by,
-        offset: segments.offset,
-        key_word: segments.key_word,
-        key_words: segments.key_words,
         description: format!("last result of each segment, {}", plan.segments),
         strategy: if plan.counts() { "counts of blocks, their prefixes, places" } else { "a thread per segment" },
     }

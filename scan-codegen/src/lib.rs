@@ -29,6 +29,7 @@ mod plan;
 mod prelude;
 mod reduce;
 mod render;
+mod rooms;
 mod schedule;
 mod segments;
 #[cfg(test)]

@@ -12,8 +12,13 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
     plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
-    render::{KernelSource, finish},
+    render::{KernelSource, finish, text_of},
+    rooms::{
+        algebra::{self, AlgebraWords},
+        start::{self, StartWords},
+    },
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
+    spec::ScanSpec,
     target::Target,
     templates::Templates,
     used::used,
@@ -173,7 +178,10 @@ impl ReductionPlan {
 struct Words<'a> {
     #[serde(flatten)]
     operator: &'a OperatorText,
-    initial_value: bool,
+    #[serde(flatten)]
+    algebra: AlgebraWords,
+    #[serde(flatten)]
+    start: StartWords,
     threads: u32,
     tile: u32,
     run: u32,
@@ -205,25 +213,38 @@ pub fn render_reduction_from(
     target: Target,
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
-    let context = Context::from_serialize(&words_of(&words, plan))?;
+    let context = Context::from_serialize(&words_of(operator, &words, plan))?;
     let trees: &[&str] = match plan.reduction {
         Reduction::Divergent => &["reduce_divergent"],
         Reduction::Contiguous => &["reduce_contiguous"],
         Reduction::Coarsened => &["reduce_contiguous", "reduce_coarsened"],
     };
-    let mut kernels = String::new();
-    for part in ["types", "reduce_tile"].iter().chain(trees).chain(&["reduce_kernels"]) {
-        kernels = kernels + "\n" + &templates.render(part, &context)?;
-    }
+    let mut parts = vec!["types", "no_head_masks", "prefix", start::start(operator, &spec_of(plan))];
+    parts.extend(algebra::folds(operator));
+    parts.extend([algebra::cursor(operator), "reduce_tile"]);
+    parts.extend(trees);
+    parts.push("reduce_kernels");
+    let kernels = text_of(templates, parts, &context)?;
     let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
 }
 
+/// The scan whose last result it is.
+fn spec_of(plan: &ReductionPlan) -> ScanSpec {
+    let spec = ScanSpec::inclusive();
+    if plan.initial_value { spec.with_initial_value() } else { spec }
+}
+
 /// What the templates of these kernels may speak of.
-pub(crate) fn words_of<'a>(text: &'a OperatorText, plan: &ReductionPlan) -> impl Serialize + use<'a> {
+pub(crate) fn words_of<'a>(
+    operator: &OpSource,
+    text: &'a OperatorText,
+    plan: &ReductionPlan,
+) -> impl Serialize + use<'a> {
     Words {
         operator: text,
-        initial_value: plan.initial_value,
+        algebra: AlgebraWords::new(operator, false, false),
+        start: StartWords::new(&spec_of(plan), &text.start, None),
         threads: plan.threads,
         tile: plan.tile,
         run: plan.run,

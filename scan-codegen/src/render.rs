@@ -1,6 +1,6 @@
 //! The renderer: an operator and a plan in, one CUDA source out.
 
-use std::{fmt, iter};
+use std::fmt;
 
 use serde::Serialize;
 use tera::Context;
@@ -17,6 +17,11 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
     plan::Plan,
+    rooms::{
+        algebra::{self, AlgebraWords},
+        heads::{self, Engine, HeadsWords},
+        start::{self, StartWords},
+    },
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
     target::Target,
@@ -120,11 +125,7 @@ pub fn render_from(
     let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.written_out) };
     let words = operator_text_as(operator, target, wording)?;
     let context = Context::from_serialize(&words_of(operator, &words, plan))?;
-    let mut kernels = String::new();
-    for part in iter::once("types").chain(parts(plan)) {
-        kernels.push('\n');
-        kernels.push_str(&templates.render(part, &context)?);
-    }
+    let kernels = text_of(templates, parts(operator, plan), &context)?;
     let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
 }
@@ -142,11 +143,18 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
 }
 
 /// The templates that make up the kernels of a plan, in order.
-fn parts(plan: &Plan) -> Vec<&'static str> {
+fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
     let facts = plan.strategy.carry.describe();
-    let mut parts = vec![if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
-    if plan.zipped.is_some() {
+    let pipeline = plan.pipeline.filter(|_| facts.blocks == Blocks::Persistent);
+    let engine = match (pipeline, in_registers) {
+        (Some(_), _) => Engine::Pipeline,
+        (None, true) => Engine::Registers,
+        (None, false) => Engine::Memory,
+    };
+    let is_zipped = plan.zipped.is_some();
+    let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
+    if is_zipped {
         if !(plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices()) {
             parts.push("zipped/kinds");
         }
@@ -155,26 +163,46 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         }
         parts.push("zipped/arrays");
     }
-    if plan.programmatic {
-        parts.push("launches");
-    }
-    if facts.blocks == Blocks::Persistent {
-        parts.extend(["machine", "status", "look_ahead"]);
-        return parts;
-    }
+    parts.extend(plan.programmatic.then_some("launches"));
     parts.push("machine");
-    if in_registers {
-        parts.extend(["run_tile", "in_registers"]);
-    } else {
-        parts.extend(["tile", network.name()]);
-        if coarsened {
-            parts.push("coarsened");
+    match engine {
+        Engine::Memory => parts.push("tile"),
+        Engine::Registers => parts.push("run_tile"),
+        Engine::Pipeline => parts.extend(["status", "look_ahead"]),
+    }
+    parts.extend([heads::masks(&plan.spec.segments), "prefix", start::start(operator, &plan.spec)]);
+    parts.extend((engine == Engine::Pipeline).then_some("pipeline/tile"));
+    parts.extend(heads::parts(&plan.spec, engine));
+    parts.extend(algebra::folds(operator));
+    parts.push(algebra::cursor(operator));
+    let from_end = operator.folds_backwards();
+    let reduce_run = if from_end { "reduce_run_from_end" } else { "reduce_run" };
+    match engine {
+        Engine::Memory => {
+            parts.extend(["shared_tile", network.name()]);
+            parts.extend(coarsened.then_some("coarsened"));
+            parts.push("scan_tile");
         }
-        parts.push("scan_tile");
+        Engine::Registers => parts.extend(["register_tile", "scan_warp", reduce_run, "in_registers"]),
+        Engine::Pipeline => {
+            let pipeline = pipeline.unwrap_or_default();
+            parts.extend(["pipeline/tiles", "pipeline/transfer", "scan_warp"]);
+            parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
+                (true, _, _) => ["pipeline/kept_states"].as_slice(),
+                (_, true, true) => &["pipeline/run_parts_from_end", "pipeline/scanned_inputs"],
+                (_, true, false) => &["pipeline/run_parts", "pipeline/scanned_inputs"],
+                (_, _, true) => &["reduce_run_from_end", "pipeline/scanned_inputs"],
+                (_, _, false) => &["reduce_run", "pipeline/scanned_inputs"],
+            });
+            parts.push(if from_end { "pipeline/elements_from_end" } else { "pipeline/elements" });
+            parts.push("pipeline/window");
+            parts.extend(plan.stands_in().then_some("pipeline/stand_in"));
+            parts.extend((pipeline.table_bytes > 0).then_some("pipeline/tables"));
+            parts.push("pipeline/kernel");
+            return parts;
+        }
     }
-    if plan.has_kernel_of_one_block() {
-        parts.push("one_block");
-    }
+    parts.extend(plan.has_kernel_of_one_block().then_some("one_block"));
     match facts.blocks {
         Blocks::One => {}
         _ if facts.polled().is_some() => parts.extend(["status", facts.name, "tile_per_block"]),
@@ -183,13 +211,32 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     parts
 }
 
+/// The text of templates, one after the other.
+pub(crate) fn text_of(
+    templates: &Templates,
+    parts: impl IntoIterator<Item = &'static str>,
+    context: &Context,
+) -> Result<String, RenderError> {
+    let mut text = String::new();
+    for part in parts {
+        text.push('\n');
+        text.push_str(templates.render(part, context)?.trim_ascii_end());
+        text.push('\n');
+    }
+    Ok(text)
+}
+
 /// What the kernel templates may speak of.
 #[derive(Serialize)]
 struct Words<'a> {
     #[serde(flatten)]
     operator: &'a OperatorText,
-    /// Whether the output comes of the carry before an element, and of the element.
-    emits: bool,
+    #[serde(flatten)]
+    algebra: AlgebraWords,
+    #[serde(flatten)]
+    start: StartWords,
+    #[serde(flatten)]
+    heads: HeadsWords,
     /// Where the input and the output lie: their types, and where they are several arrays, those, and which of the
     /// input's is the hardest to align.
     inputs: &'static str,
@@ -219,27 +266,10 @@ struct Words<'a> {
     slice_bytes: u64,
     input_bytes: u64,
     output_bytes: u64,
-    /// What is scanned.
-    exclusive: bool,
-    initial_value: bool,
-    /// Whether the initial value precedes the first partial result.
-    seeds: bool,
-    initial_on_device: bool,
-    length_on_device: bool,
-    total: bool,
-    /// Whether each segment has an initial value of its own, whether partial results begin with it, whether each has a
-    /// total, and whether kernels must know the index of a segment for that.
-    initial_values: bool,
-    folds_seeds: bool,
-    totals: bool,
-    indexed: bool,
-    /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
-    /// words a key has.
-    segmented: bool,
-    heads_by: &'static str,
-    offset: &'static str,
-    key_word: &'static str,
-    key_words: usize,
+    /// The segment of the element before the first of a thread's run.
+    index_before: &'static str,
+    /// Whether each segment has an initial value, which is a carry.
+    carry_of_segment: bool,
     /// Bytes of a stage of look-ahead for what tells the heads, and slots for the offsets of tiles.
     head_bytes: u32,
     slots: u32,
@@ -310,22 +340,25 @@ struct Words<'a> {
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
-    input_odd: bool,
     output_unit: u32,
     output_units: u32,
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself.
     runs_are_units: bool,
-    /// Whether results are as large as elements, so that each takes the place of one.
+    /// Whether results are as large as elements, so that each takes the place of one; and where those of a part of a tile
+    /// go.
     in_place: bool,
+    part_results: String,
     /// Whether elements, and results, can only begin at words.
     input_in_words: bool,
     output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
     copy_inverse: u64,
-    /// Whether the network gives exclusive scans, and whether the tile then holds one.
+    /// Whether the network gives exclusive scans, and whether the tile then holds one; where it holds the result of the
+    /// elements before element i.
     network_exclusive: bool,
     tile_exclusive: bool,
+    before_element: &'static str,
     threads: u32,
     tile: u32,
     run: u32,
@@ -420,11 +453,10 @@ impl<'a> Words<'a> {
         let exclusive = plan.spec.kind == ScanKind::Exclusive || plan.emits;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
-        let segments = plan.spec.segments.words();
+        let indexed = plan.spec.is_indexed();
         let pipeline = plan.pipeline.unwrap_or_default();
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
-        let segmented = !plan.spec.segments.is_none();
         let kept_tables = if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() };
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
@@ -460,13 +492,18 @@ impl<'a> Words<'a> {
         let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
         let (of_inputs, of_outputs) =
             if zipped.is_some() { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
+        let stage_outputs = if plan.spec.output_kinds.are_slices() { of_outputs } else { "StageOutputs" };
+        let in_place =
+            !pipeline.keeps_states && zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place);
         Words {
             operator: text,
-            emits: plan.emits,
+            algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.emits),
+            start: StartWords::new(&plan.spec, &text.start, looks_ahead.then_some("first_value")),
+            heads: HeadsWords::new(&plan.spec),
             inputs: of_inputs,
             outputs: of_outputs,
             stage_inputs: if plan.spec.input_kinds.are_slices() { of_inputs } else { "StageInputs" },
-            stage_outputs: if plan.spec.output_kinds.are_slices() { of_outputs } else { "StageOutputs" },
+            stage_outputs,
             zipped: zipped.is_some(),
             input_by_field,
             output_by_field,
@@ -475,21 +512,12 @@ impl<'a> Words<'a> {
             slice_bytes: input_slices.iter().map(|array| array.bytes).sum(),
             input_bytes: plan.input_bytes,
             output_bytes: plan.output_bytes,
-            exclusive,
-            initial_value: plan.spec.initial_value && !plan.spec.initial_values,
-            seeds: plan.seeds(),
-            initial_on_device: plan.spec.initial_on_device,
-            length_on_device: plan.spec.length_on_device,
-            total: plan.spec.total,
-            initial_values: plan.spec.initial_values,
-            folds_seeds: plan.spec.initial_values && plan.seeds(),
-            totals: plan.spec.totals,
-            indexed: plan.spec.is_indexed(),
-            segmented,
-            heads_by: segments.heads_by,
-            offset: segments.offset,
-            key_word: segments.key_word,
-            key_words: segments.key_words,
+            index_before: if indexed && plan.spec.segments.has_empty() {
+                "segment_before_in(tile_offsets[stage], source, first)"
+            } else {
+                "segment_before(source, first)"
+            },
+            carry_of_segment: plan.machine && plan.spec.initial_values,
             head_bytes: pipeline.head_bytes,
             slots: pipeline.slots,
             slot_bytes: pipeline.slot_bytes,
@@ -545,12 +573,15 @@ impl<'a> Words<'a> {
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,
-            input_odd: input_units % 2 == 1,
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            in_place: !pipeline.keeps_states
-                && zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place),
+            in_place,
+            part_results: if in_place {
+                format!("{stage_outputs} results = outputs_in(stage_bytes)")
+            } else {
+                format!("{of_outputs} results = output + tile.start")
+            },
             input_in_words: in_words(plan.spec.input, &operator.input),
             output_in_words: in_words(plan.spec.output, &operator.output),
             copy_grain: copy_grain(aligned_bytes),
@@ -566,6 +597,7 @@ impl<'a> Words<'a> {
             places: several.unwrap_or(1),
             network_exclusive,
             tile_exclusive,
+            before_element: if tile_exclusive { "i" } else { "i - 1" },
             threads: plan.block_sizes.1,
             tile: plan.tile,
             run: plan.run,

@@ -64,6 +64,11 @@ impl Segments {
         *self == Segments::None
     }
 
+    /// Whether a segment may have no elements.
+    pub(crate) fn has_empty(&self) -> bool {
+        matches!(self, Segments::Offsets(_))
+    }
+
     pub(crate) fn check(&self) -> Result<(), PlanError> {
         match self {
             Segments::Keys(key) if key.padding() > 0 => {

@@ -16,21 +16,21 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 500;
+const CONDITIONS: usize = 287;
 /// Those of them that stand inside a line of CUDA.
-const INSIDE_A_LINE: usize = 59;
+const INSIDE_A_LINE: usize = 40;
 /// Those that ask for things of two axes.
-const OF_TWO_AXES: usize = 26;
+const OF_TWO_AXES: usize = 2;
 /// In one file.
-const IN_A_FILE: usize = 41;
+const IN_A_FILE: usize = 24;
 /// Distinct names that conditions ask for.
-const FLAGS: usize = 69;
+const FLAGS: usize = 61;
 /// Fields of the largest context, with those of the operator.
 const FIELDS: usize = 120;
 /// Templates that begin with what they see of the text around them, and so are no functions.
-const SEES: usize = 9;
+const SEES: usize = 8;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 6780;
+const LINES: usize = 6229;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
@@ -114,8 +114,64 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "status",
     "look_ahead",
     "run_tile",
-    "in_registers",
     "tile",
+    "head_masks",
+    "no_head_masks",
+    "prefix",
+    "start_none",
+    "start_value",
+    "start_carry",
+    "no_heads",
+    "pipeline/no_heads",
+    "segments",
+    "heads/entries",
+    "heads/flags",
+    "heads/bits",
+    "heads/keys",
+    "heads/rows",
+    "heads/offsets",
+    "index_rows",
+    "index_offsets",
+    "starts",
+    "no_starts",
+    "segment",
+    "no_segment",
+    "totals",
+    "no_totals",
+    "heads/of_tile",
+    "heads/of_runs",
+    "heads/run_heads",
+    "pipeline/heads",
+    "pipeline/head_flags",
+    "pipeline/head_bits",
+    "pipeline/head_keys",
+    "pipeline/heads_by_rows",
+    "pipeline/heads_by_offsets",
+    "pipeline/copied_heads",
+    "state_fold",
+    "state_input",
+    "prepend",
+    "cursor_prefix",
+    "cursor_carry",
+    "shared_tile",
+    "register_tile",
+    "scan_warp",
+    "reduce_run",
+    "reduce_run_from_end",
+    "in_registers",
+    "pipeline/tile",
+    "pipeline/tiles",
+    "pipeline/transfer",
+    "pipeline/kept_states",
+    "pipeline/run_parts",
+    "pipeline/run_parts_from_end",
+    "pipeline/scanned_inputs",
+    "pipeline/elements",
+    "pipeline/elements_from_end",
+    "pipeline/window",
+    "pipeline/stand_in",
+    "pipeline/tables",
+    "pipeline/kernel",
     "sequential",
     "naive",
     "kogge_stone",
@@ -144,11 +200,39 @@ const ROOTS_OF_COLUMNS: &[&str] = &[
     "machine",
     "packed_row",
     "status",
+    "no_head_masks",
+    "prefix",
+    "start_none",
+    "start_value",
+    "start_carry",
+    "opaque",
+    "state_fold",
+    "state_input",
+    "prepend",
+    "cursor_prefix",
+    "cursor_carry",
     "columns",
 ];
-const ROOTS_OF_REDUCE: &[&str] =
-    &["heading", "types", "reduce_tile", "reduce_divergent", "reduce_contiguous", "reduce_coarsened", "reduce_kernels"];
-const ROOTS_OF_LAST_RESULTS: &[&str] = &["heading", "types", "last_results"];
+const ROOTS_OF_REDUCE: &[&str] = &[
+    "heading",
+    "types",
+    "no_head_masks",
+    "prefix",
+    "start_none",
+    "start_value",
+    "start_carry",
+    "state_fold",
+    "state_input",
+    "prepend",
+    "cursor_prefix",
+    "cursor_carry",
+    "reduce_tile",
+    "reduce_divergent",
+    "reduce_contiguous",
+    "reduce_coarsened",
+    "reduce_kernels",
+];
+const ROOTS_OF_LAST_RESULTS: &[&str] = &["heading", "types", "heads/flags", "heads/bits", "heads/keys", "last_results"];
 
 /// A tag of a template, and whether it stands in a line with CUDA.
 struct Tag<'a> {
@@ -323,7 +407,7 @@ fn renderers() -> Vec<(&'static str, Vec<&'static str>, BTreeSet<String>)> {
             fields(&render::words_of(&operator, &text, kernels.iter().next().unwrap())),
         ),
         ("columns", ROOTS_OF_COLUMNS.to_vec(), fields(&columns::words_of(&operator, &text, &along))),
-        ("reductions", ROOTS_OF_REDUCE.to_vec(), fields(&reduce::words_of(&text, &reduction))),
+        ("reductions", ROOTS_OF_REDUCE.to_vec(), fields(&reduce::words_of(&operator, &text, &reduction))),
         ("last results", ROOTS_OF_LAST_RESULTS.to_vec(), fields(&last_results::words_of(&text, &last))),
     ]
 }

@@ -1,7 +1,5 @@
 //! The text of the kernel that scans along an axis.
 
-use std::iter;
-
 use serde::Serialize;
 use tera::Context;
 
@@ -16,7 +14,13 @@ use crate::{
     error::RenderError,
     operator::OpSource,
     operator_text::{Halves, OperatorText, Wording, operator_text_as},
-    render::{KernelSource, finish},
+    render::{KernelSource, finish, text_of},
+    rooms::{
+        algebra::{self, AlgebraWords},
+        heads,
+        start::{self, StartWords},
+    },
+    segments::Segments,
     spec::ScanKind,
     target::Target,
     templates::Templates,
@@ -28,14 +32,12 @@ use crate::{
 struct Words<'a> {
     #[serde(flatten)]
     operator: &'a OperatorText,
-    emits: bool,
-    exclusive: bool,
-    initial_value: bool,
-    seeds: bool,
-    initial_on_device: bool,
-    /// Whether each column has an initial value of its own, and whether its total is wanted.
+    #[serde(flatten)]
+    algebra: AlgebraWords,
+    #[serde(flatten)]
+    start: StartWords,
+    /// Whether each column has an initial value of its own.
     initial_values: bool,
-    totals: bool,
     programmatic: bool,
     delays: bool,
     packet_payload: u32,
@@ -72,7 +74,6 @@ struct Words<'a> {
     looks_ahead: bool,
     clusters: bool,
     stands_in: bool,
-    segmented: bool,
     heads_by: &'static str,
     description: String,
     strategy: &'static str,
@@ -181,23 +182,17 @@ pub fn render_columns_from(
     let operator = flipped.as_ref().unwrap_or(operator);
     let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.written_out) };
     let text = operator_text_as(operator, target, wording)?;
-    let mut context = Context::from_serialize(&words_of(operator, &text, plan))?;
-    // The kernel works on inputs, whatever the operator offers.
-    context.insert("takes_inputs", &true);
-    let order = if plan.spec.reversed { "order/reversed" } else { "order/forward" };
-    let launches = plan.programmatic.then_some("launches");
+    let context = Context::from_serialize(&words_of(operator, &text, plan))?;
+    let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     let in_slices = plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices();
-    let kinds = (!in_slices).then_some("zipped/kinds");
-    let arrays = is_zipped(operator, plan).then_some("zipped/arrays");
-    let mut kernels = String::new();
-    for part in iter::once("types").chain([order]).chain(kinds).chain(arrays).chain(launches).chain([
-        "machine",
-        "packed_row",
-        "status",
-        "columns",
-    ]) {
-        kernels = kernels + "\n" + &templates.render(part, &context)?;
-    }
+    parts.extend((!in_slices).then_some("zipped/kinds"));
+    parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
+    parts.extend(plan.programmatic.then_some("launches"));
+    parts.extend(["machine", "packed_row", "status"]);
+    parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), "opaque"]);
+    parts.extend(algebra::folds(operator));
+    parts.extend([algebra::cursor(operator), "columns"]);
+    let kernels = text_of(templates, parts, &context)?;
     let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", text.text, used(&kernels)), text.prefix))
 }
@@ -227,13 +222,9 @@ pub(crate) fn words_of<'a>(
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
     Words {
         operator: text,
-        emits: plan.spec.emits(operator),
-        exclusive: plan.spec.kind == ScanKind::Exclusive,
-        initial_value: plan.spec.initial_value && !plan.spec.initial_values,
-        seeds: plan.spec.initial_value && operator.carry.is_none(),
-        initial_on_device: plan.spec.initial_on_device,
+        algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.spec.emits(operator)),
+        start: StartWords::new(&plan.spec, &text.start, None),
         initial_values: plan.spec.initial_values,
-        totals: plan.spec.totals,
         programmatic: plan.programmatic,
         delays: plan.delays,
         packet_payload: plan.packet_payload(),
@@ -265,7 +256,6 @@ pub(crate) fn words_of<'a>(
         looks_ahead: false,
         clusters: false,
         stands_in: false,
-        segmented: false,
         heads_by: "",
         description: format!("{} along an axis", plan.spec),
         strategy: "columns",

@@ -45,27 +45,15 @@ pub struct OperatorText {
     /// The types of the items of those fields of what is written that are arrays.
     #[serde(skip)]
     pub output_items: Vec<String>,
-    /// What each input moves on, where the operator is a machine.
+    /// What initial values and totals are: what each input moves on, or else the state.
     pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
+    #[serde(skip)]
     pub start: String,
-    /// The type of initial values and totals, and of what a segment begins with.
-    pub carried: &'static str,
-    pub seed_type: &'static str,
-    /// Whether the struct has a function `lift`.
-    pub lifts: bool,
-    /// Whether the struct has a function `append`.
-    pub appends: bool,
     /// Whether runs are folded from their ends, by the struct's function `prepend`.
     pub folds_backwards: bool,
-    /// Whether it is a machine, which moves a carry on.
-    pub machine: bool,
-    /// Whether runs are folded and scanned input by input.
-    pub takes_inputs: bool,
     /// Whether states are hidden from the optimizer at each element.
     pub hides_states: bool,
-    /// Whether the struct has a function `project`.
-    pub projects: bool,
     /// Whether the struct has a function `identity`.
     #[serde(skip)]
     pub has_identity: bool,
@@ -170,7 +158,7 @@ pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) 
     }
     writer.helpers = op.helpers.iter().map(|helper| writer.names.fresh(&helper.name)).collect();
     let (input, state, output) = (writer.ty(&op.input), writer.ty(&op.state), writer.ty(&op.output));
-    let carry = op.carry.as_ref().map(|carry| writer.ty(&carry.ty)).unwrap_or_default();
+    let carry = op.carry.as_ref().map_or_else(|| state.clone(), |carry| writer.ty(&carry.ty));
     let start = match &op.carry {
         Some(CarrySource { ty, start: Some(bytes) }) => writer.constant(ty, bytes)?,
         _ => String::new(),
@@ -264,15 +252,8 @@ pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) 
         output_items,
         carry_type: carry,
         start,
-        carried: if op.carry.is_some() { "Carry" } else { "State" },
-        seed_type: if op.carry.is_some() { "Seed" } else { "Prefix" },
-        lifts: op.has("lift"),
-        appends: op.has("append"),
         folds_backwards: op.folds_backwards(),
-        machine: op.carry.is_some(),
-        takes_inputs: op.takes_inputs(),
         hides_states: hides_states(op),
-        projects: op.has("project"),
         has_identity: op.identity.is_some(),
         shares_divisors: !operator.divisors.is_empty(),
         kept_constants: operator.tables.iter().filter_map(|table| table.kept.clone()).collect(),

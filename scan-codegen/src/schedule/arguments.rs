@@ -30,11 +30,6 @@ impl Plan {
         if self.spec.total || self.spec.totals { vec![Argument::Total] } else { Vec::new() }
     }
 
-    /// The source of segment heads, for a kernel that must know the index of a segment.
-    pub(super) fn indexed_heads(&self) -> Vec<Argument> {
-        if self.spec.is_indexed() { self.heads() } else { Vec::new() }
-    }
-
     /// The source of segment heads.
     pub(super) fn heads(&self) -> Vec<Argument> {
         match &self.spec.segments {

@@ -51,23 +51,14 @@ impl Plan {
         };
 
         let lowest = [&levels[0].totals[..], &levels[0].heads, &[Length(len)]].concat();
-        // In a segmented scan the initial value enters with the first element of each segment, else with the exclusive
-        // prefix of each section.
-        // The carry of a machine comes last: partial results know none.
-        let indexed = self.spec.is_indexed();
-        let initial = |here: bool| if here || indexed { self.initial_value() } else { Vec::new() };
-        let early = self.is_segmented() && !self.machine;
-        let totals = if self.spec.totals { self.total() } else { Vec::new() };
-        let (first, last) = ([initial(early), totals].concat(), initial(!early));
-        let arguments = [vec![Operator, Input], self.heads(), vec![partials], lowest.clone(), first].concat();
+        let ends = [lowest, self.initial_value(), self.total()].concat();
+        let arguments = [vec![Operator, Input], self.heads(), vec![partials], ends.clone()].concat();
         let mut launches = vec![launch("scan_sections", len, arguments)];
         launches.extend(levels.windows(2).map(scan_totals));
         // The topmost level fits one block, so no section of it has a prefix.
         let lower = levels.windows(2).rev().filter(|pair| pair[0].sections > tile);
         launches.extend(lower.map(carry_totals));
-        let elements = if self.emits || indexed { vec![Input] } else { Vec::new() };
-        let heads = self.indexed_heads();
-        let arguments = [vec![Operator], elements, heads, vec![partials, Output], lowest, last, self.total()].concat();
+        let arguments = [vec![Operator, Input], self.heads(), vec![partials, Output], ends].concat();
         launches.push(launch("carry_sections", len, arguments));
         Schedule { workspace: workspace.scratch(), launches }
     }

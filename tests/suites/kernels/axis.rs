@@ -304,8 +304,8 @@ fn planted_faults_of_values_are_found() {
         ("totals[part.first.value + w * layout.value_strides[0]]", "totals[part.first.value + w]"),
         ("places.value += index * layout.value_strides[k];", "places.value += index;"),
         ("part.is_last = rows > 0 && rows <= RUN;", "part.is_last = rows > 0 && rows <= RUN + 1;"),
-        ("prefixes.of[w] = seeds.of[w];", "prefixes.of[w] = seeds.of[0];"),
-        ("ends.of[w].value;", "ends.of[0].value;"),
+        ("prefixes.of[w] = prefix_at(starts.of[w]);", "prefixes.of[w] = prefix_at(starts.of[0]);"),
+        ("carry_of(ends.of[w]);", "carry_of(ends.of[0]);"),
     ];
     let program = each_program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, true), false);
     let is_found = |program: &ColumnsProgram<Interval>| {

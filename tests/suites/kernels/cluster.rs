@@ -127,7 +127,7 @@ fn planted_faults_are_found() {
             "    wait(&all_arrived[slot], iteration / 2 % 2);\n    if (elements > 0) {",
             "    if (elements > 0) {\n      wait(&all_arrived[slot], iteration / 2 % 2);",
         ),
-        ("blockIdx.x < tiles ? elements_of_tile(start, n) : 0", "elements_of_tile(start, n)"),
+        ("blockIdx.x < tiles ? elements_of_tile(begin, n) : 0", "elements_of_tile(begin, n)"),
         ("(size_t)CLUSTER * tile_length()) {", "(size_t)CLUSTER * tile_length() + 1) {"),
     ];
     let tile = u64::from(program.plan.tile);

@@ -97,9 +97,9 @@ const OF_TILES: [Change<'static>; 2] = [
     ("n - start < ", "(unsigned)n - start < "),
 ];
 const LOADED: Change<'static> =
-    ("input[extent.start + place_of(i, TILE)]", "input[(unsigned)(extent.start + place_of(i, TILE))]");
+    ("append_input(op, prefix, source.input[index])", "append_input(op, prefix, source.input[(unsigned)index])");
 const STORED: Change<'static> =
-    ("output[extent.start + place_of(i, TILE)]", "output[(unsigned)(extent.start + place_of(i, TILE))]");
+    ("output[index] = output_at(op, result, start,", "output[(unsigned)index] = output_at(op, result, start,");
 const OF_NUMBERS: Change<'static> = ("return (size_t)tile_index * ", "return tile_index * ");
 
 #[test]
@@ -125,7 +125,7 @@ fn truncated_indices_of_chained_and_look_back_are_found() {
 #[test]
 fn truncated_indices_of_one_block_are_found() {
     let changes =
-        [&OF_TILES[..], &[STORED, ("start < n; start += TILE", "start < (unsigned)n; start += TILE")]].concat();
+        [&OF_TILES[..], &[STORED, ("begin < n; begin += TILE", "begin < (unsigned)n; begin += TILE")]].concat();
     each_cut_is_found(&interval(&overrides(KOGGE_STONE, Carry::OneBlock), Kernels::Single), adjacent, &changes);
 }
 
@@ -136,7 +136,8 @@ fn truncated_indices_of_hierarchical_are_found() {
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
     let read = ("then(op, reaching, partial[index])", "then(op, reaching, partial[(unsigned)index])");
-    let changes = [read, ("output[index] =", "output[(unsigned)index] =")];
+    let changes =
+        [read, ("output[index] = output_at(op, result, own", "output[(unsigned)index] = output_at(op, result, own")];
     each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);
     let restarting = restart(&overrides, Kernels::Sections, FLAGS);
     each_cut_is_found(&restarting, fit, &[LOADED]);
@@ -150,7 +151,7 @@ fn truncated_tile_starts_are_found() {
     for kernels in [Kernels::Sections, Kernels::Carries] {
         let mut planted = interval(&overrides, kernels);
         let text = &mut planted.program.source.text;
-        let (from, to) = ("const size_t start = (size_t)(", "const size_t start = (");
+        let (from, to) = ("const size_t begin = (size_t)(", "const size_t begin = (");
         assert!(text.contains(from), "{text}");
         *text = text.replace(from, to);
         assert!(planted.verify(&Emulator::new(1)).is_err(), "{kernels:?}");
@@ -290,7 +291,7 @@ fn truncated_indices_of_reductions_are_found() {
     program.source.text = program.source.text.replace("blockIdx.x", &format!("({first_tile}u + blockIdx.x)"));
     verify_reduction(&program).unwrap();
     let changes = [
-        ("tile[i] = input[start + i]", "tile[i] = input[(unsigned)(start + i)]"),
+        ("input[start + i])", "input[(unsigned)(start + i)])"),
         ("n - start < TILE ?", "(unsigned)n - start < TILE ?"),
     ];
     each_is_found(&program, &changes, |program| verify_reduction(program).is_err()).unwrap();

@@ -120,7 +120,7 @@ fn two_writers_are_a_race() {
 
 #[test]
 fn a_read_of_what_nothing_has_written() {
-    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    const State element = ";
+    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    const size_t index = extent.start + place_of(i, TILE);\n    Prefix prefix";
     let program = plant(hierarchical(), from, &from.replace("threadIdx.x;", "threadIdx.x + 1;"));
     let line = line_of(&program, "combine(x[i - stride], x[i])");
     for (kind, found, text) in faults(&program) {
@@ -142,7 +142,7 @@ fn a_use_of_a_variable_that_was_given_no_value() {
 #[test]
 fn a_load_outside_of_the_input() {
     let program = plant(hierarchical(), "n - start < tile_length() ? (unsigned)(n - start) : tile_length()", "TILE");
-    let line = line_of(&program, "const State element = source.input[extent.start + place_of(i, TILE)]");
+    let line = line_of(&program, "append_input(op, prefix, source.input[index]);");
     for (kind, found, text) in faults(&program) {
         let FaultKind::OutOfBounds { access: Access::Read, spot, length: LENGTH } = kind else { panic!("{text}") };
         assert_eq!((spot.buffer.as_str(), found), ("input", line), "{text}");
@@ -168,9 +168,9 @@ fn the_operator_applied_to_padding() {
     let unwritten = plant(hierarchical(), "stride <= i && i < count", "stride <= i");
     assert_faults(&unwritten, |kind| matches!(kind, FaultKind::Uninitialised { spot: Some(_) }));
     let from =
-        "i < elements; i += THREADS) {\n    const State element = source.input[extent.start + place_of(i, TILE)];";
+        "i < elements; i += THREADS) {\n    const size_t index = extent.start + place_of(i, TILE);\n    Prefix prefix";
     let to =
-        "i < TILE; i += THREADS) {\n    const State element = source.input[extent.start + (i < elements ? i : 0)];";
+        "i < TILE; i += THREADS) {\n    const size_t index = extent.start + (i < elements ? i : 0);\n    Prefix prefix";
     let written = plant(unwritten, from, to);
     assert_faults(&written, |kind| matches!(kind, FaultKind::Operands { .. }));
 }
@@ -187,7 +187,7 @@ fn the_initial_value_applied_per_tile() {
 #[test]
 fn an_exclusive_shift_at_the_edge_of_a_tile() {
     let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
-    let first = "i == 0 && head > 0 ? value_or_identity(op, reaching)";
+    let first = "i == 0 && head > 0 ? value_of(op, reaching)";
     let forgotten = plant(program(), first, "i == 0 && head > 0 ? op.identity()");
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
     // The shift reaches over the edge into the tile before, which another block writes.
@@ -199,12 +199,16 @@ fn an_exclusive_shift_at_the_edge_of_a_tile() {
 
 #[test]
 fn an_output_that_is_never_written() {
-    let program = plant(hierarchical(), "output[index] = result;", "if (index != 77) output[index] = result;");
+    let program = plant(
+        hierarchical(),
+        "output[index] = output_at(op, result, own",
+        "if (index != 77) output[index] = output_at(op, result, own",
+    );
     // The partial results stand in the output, so its elements are written, and one is not completed.
     assert_faults(&program, |kind| matches!(kind, FaultKind::WrongOutput { index: 77, .. }));
     let one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    let stored = "output[extent.start + place_of(i, TILE)] = result;";
-    let program = plant(one_block, stored, &format!("if (extent.start + i != 77) {stored}"));
+    let stored = "output[index] = output_at(";
+    let program = plant(one_block, stored, &format!("if (index != 77) {stored}"));
     assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
 }
 

@@ -114,7 +114,7 @@ fn planted_faults_are_found() {
     let spec = ScanSpec::inclusive().reverse();
     let program = program(Interval, IN_REGISTERS[4], 48, &spec, Interval::initial_value());
     let changes = [
-        ("    aggregate = element_of(op, tile.run, 0);\n", ""),
+        ("    aggregate = first_element.value;\n", ""),
         ("        part[place_of(k, RUN)] = output;\n", ""),
         ("        part[place_of(k, RUN)] = output;\n", "        part[k] = output;\n"),
         ("tile.run, results, count);", "tile.run, results, count - 1);"),

@@ -289,7 +289,7 @@ fn planted_faults_are_found() {
         ("      prefix_in_warp = next_prefix_in_warp;\n", ""),
         ("warp_aggregates[stage][team_warp - 1]", "warp_aggregates[stage][team_warp]"),
         ("  __syncthreads();\n  const unsigned epoch", "  const unsigned epoch"),
-        ("if (team_warp > span.first_warp && span.lanes > 0)", "if (team_warp > span.first_warp)"),
+        ("in_team = team_warp > span.first_warp && span.lanes > 0", "in_team = team_warp > span.first_warp"),
         ("tile.first = place == 0 ? head_padding : 0", "tile.first = 0"),
         ("arrived = status != EMPTY && arrived;", "arrived = status != EMPTY;"),
         ("if (k < own_count) {", "if (k < own_count && k < 2) {"),
@@ -300,10 +300,10 @@ fn planted_faults_are_found() {
         ("op.combine(prefix.value, state)", "op.combine(state, prefix.value)"),
         ("    append(op, prefix, window_aggregate, any_head);\n", ""),
         ("folded += count;", "folded += count + 1;"),
-        ("append(op, prefix, prefix_in_warp, any_before(marks, span.place));", ""),
+        ("append(op, cursor, prefix_in_warp, any_before(marks, span.place), start);", ""),
         (
-            "prefix.value = then(op, prefix, element_at(op, elements, i));",
-            "prefix.value = element_at(op, elements, i);",
+            "append_input(op, prefix, input_at(elements, i));",
+            "prefix = Prefix{state_of(op, input_at(elements, i)), true};",
         ),
         ("first_value = initial_value;", "first_value = op.identity();"),
     ];
@@ -327,7 +327,7 @@ fn planted_faults_of_the_stand_in_are_found() {
     (overrides.group, overrides.statuses_per_lane) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let helping = "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, head_padding, n, lane);";
-    let part = "reduce_part(op, source.input + tile.start, RunHeads{}, no_prefix(), span, thread)";
+    let part = "reduce_part(op, source.input + tile.start, RunHeads{}, Start{}, Segment{}, span, thread)";
     let changes = [
         (helping, ""),
         (helping, "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, 0, n, lane);"),
@@ -336,8 +336,8 @@ fn planted_faults_of_the_stand_in_are_found() {
         ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 1 && status != EMPTY"),
         ("next_epoch != epoch ? ALL_STARTED", "next_epoch == epoch ? ALL_STARTED"),
         ("      tile_index++;\n", "      tile_index += 2;\n"),
-        (part, "reduce_part(op, source.input, RunHeads{}, no_prefix(), span, thread)"),
-        (part, "element_at(op, source.input + tile.start, span.first)"),
+        (part, "reduce_part(op, source.input, RunHeads{}, Start{}, Segment{}, span, thread)"),
+        (part, "state_of(op, input_at(source.input + tile.start, span.first))"),
         ("(lane - place + lanes - 1) % WARP", "lane"),
         ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),
         ("      aggregate = warp_aggregate;\n", ""),

@@ -67,7 +67,10 @@ fn planted_faults_of_trees_are_found() {
     let everywhere: [Change<'_>; 11] = [
         (of_elements, half_tile.as_str()),
         (of_aggregates, half_tile_of_aggregates.as_str()),
-        ("i += THREADS) {\n    tile[i] = input[", "i += 2 * THREADS) {\n    tile[i] = input["),
+        (
+            "i += THREADS) {\n    tile[i] = state_of(op, input[",
+            "i += 2 * THREADS) {\n    tile[i] = state_of(op, input[",
+        ),
         ("i += THREADS) {\n    tile[i] = aggregates_below[", "i += 2 * THREADS) {\n    tile[i] = aggregates_below["),
         ("    __syncthreads(); // the step before has been written\n", ""),
         ("  __syncthreads();\n  return x[0];", "  return x[0];"),

@@ -123,8 +123,8 @@ fn planted_faults_of_warps_and_runs_are_found() {
 fn planted_faults_of_tiles_are_found() {
     let changes = [
         ("__syncthreads(); // the heads have been written", ""),
-        ("is_head(tile.heads, i) ? then(", "i == 0 ? then("),
-        ("is_head(tile.heads, i) ? then(", "extent.begins && i == 0 ? then("),
+        ("is_head(tile.heads, i) ? prefix_at(", "i == 0 ? prefix_at("),
+        ("is_head(tile.heads, i) ? prefix_at(", "extent.begins && i == 0 ? prefix_at("),
         ("begins = is_head(tile.heads, i)", "begins = i == 0"),
         ("i < head ? prefix", "i <= head ? prefix"),
         ("i < head ? prefix", "i + 1 < head ? prefix"),
@@ -149,7 +149,7 @@ fn planted_faults_of_tiles_are_found() {
 #[test]
 fn planted_faults_of_carries_are_found() {
     let one_block = [
-        ("shared_prefix = head == NO_HEAD ?", "shared_prefix = start > 0 ?"),
+        ("shared_prefix = head == NO_HEAD ?", "shared_prefix = begin > 0 ?"),
         ("shared_prefix = head == NO_HEAD ?", "shared_prefix = false ?"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &one_block);
@@ -201,7 +201,10 @@ fn planted_faults_in_registers_are_found() {
         ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
         ("(1u << RUN % WARP) - 1", "0xffffffff"),
         ("  __syncthreads(); // the elements and the heads have been written\n", ""),
-        ("if (is_head(heads, k)) {\n        prefix = seed;\n      }\n      prefix.value", "prefix.value"),
+        (
+            "if (is_head(heads, k)) {\n        enter_fold(segment, start, k);\n        prefix = prefix_at(start);\n      }\n",
+            "",
+        ),
         ("extent.begins && word == place / WARP ?", "false ?"),
         ("word[k % 4]) << 4 * k", "word[k % 4]) << 4 * (k ^ 1)"),
         ("head_flags[i] != 0 ? 1u : 0u) << i % WARP", "head_flags[i] != 0 ? 1u : 0u)"),

@@ -90,7 +90,7 @@ fn totals_over_partial_runs_match_the_reference() {
 #[test]
 fn planted_faults_are_found() {
     let of_tiles: Change<'_> =
-        ("head == NO_HEAD ? then(op, prefix, aggregate) : aggregate;", "then(op, prefix, aggregate);");
+        ("head == NO_HEAD ? then(op, prefix, aggregate) : aggregate, start);", "then(op, prefix, aggregate), start);");
     let of_look_ahead: Change<'_> = ("last_aggregate, mark_of(status));", "last_aggregate, false);");
     for (index, strategy) in all().into_iter().enumerate() {
         let change = match strategy {

@@ -103,7 +103,7 @@ fn constants_in_shared_memory() {
 fn runs_folded_from_their_ends() {
     let source = text(scanner().scan(gallery::automaton::Lexer));
     let operator = &source[source.find("struct Lexer {").unwrap()..source.find("// ---- The types").unwrap()];
-    let parts = [part(&source, "// ---- Cursors"), part(&source, "// ---- In registers")];
+    let parts = [part(&source, "// ---- Inputs are combined"), part(&source, "// ---- In registers")];
     insta::assert_snapshot!(format!("{operator}\n…\n{}", parts.join("\n…\n")));
 }
 

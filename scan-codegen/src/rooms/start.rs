@@ -1,0 +1,64 @@
+//! What a segment begins with, and where its total goes.
+
+use serde::Serialize;
+
+use crate::{operator::OpSource, spec::ScanSpec};
+
+/// What kernels speak of their initial value, their total and their length.
+#[derive(Serialize)]
+pub(crate) struct StartWords {
+    /// The last parameters of a kernel, each with the comma before it: its length, its initial value, its total.
+    last_parameters: String,
+    /// What a `Start` is made of, and the initial value among it.
+    start: String,
+    initial_value: &'static str,
+    /// Whether there is a total, of all or of each segment, and whether no element ends some of the segments.
+    total: bool,
+    totals: bool,
+    empty_segments: bool,
+    length_on_device: bool,
+}
+
+impl StartWords {
+    /// `constant` is what an operator with a carry begins with by itself. `shared` is the name by which kernels know the
+    /// initial value that one of their threads has read.
+    pub(crate) fn new(spec: &ScanSpec, constant: &str, shared: Option<&'static str>) -> Self {
+        let (start, initial_value) = match (spec.initial_value || spec.initial_values, spec) {
+            (false, _) => ("", ""),
+            (true, ScanSpec { initial_values: true, .. }) => (", const Carry* initial_values", ""),
+            (true, ScanSpec { initial_on_device: true, .. }) => {
+                (", const Carry* initial_pointer", "initial_pointer[0]")
+            }
+            (true, _) => (", const Carry initial_value", "initial_value"),
+        };
+        let value = match (spec.initial_values, initial_value) {
+            (true, _) => "",
+            (false, "") => constant,
+            (false, value) => shared.unwrap_or(value),
+        };
+        let length = if spec.length_on_device { ", const unsigned long long* length" } else { "" };
+        let total = match (spec.total, spec.totals) {
+            (true, _) => ", Carry* total",
+            (_, true) => ", Carry* totals",
+            _ => "",
+        };
+        StartWords {
+            last_parameters: [length, start, total].concat(),
+            start: format!("{{{value}}}"),
+            initial_value,
+            total: spec.total,
+            totals: spec.totals,
+            empty_segments: spec.totals && spec.segments.has_empty(),
+            length_on_device: spec.length_on_device,
+        }
+    }
+}
+
+/// The template of what segments begin with.
+pub(crate) fn start(operator: &OpSource, spec: &ScanSpec) -> &'static str {
+    match (operator.carry.is_some(), spec.initial_value || spec.initial_values) {
+        (true, _) => "start_carry",
+        (false, true) => "start_value",
+        (false, false) => "start_none",
+    }
+}
