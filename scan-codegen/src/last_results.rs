@@ -152,7 +152,11 @@ pub fn render_last_results_from(
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
     let context = Context::from_serialize(&words_of(&words, plan))?;
-    let parts = plan.counts().then(|| heads::source(&plan.segments)).into_iter().chain(["last_results"]);
+    let parts = match plan.segments {
+        Segments::Rows => vec!["last_results_of_rows"],
+        Segments::Offsets(_) => vec!["last_results_of_offsets"],
+        _ => vec![heads::source(&plan.segments), "last_results_counted"],
+    };
     let kernels = text_of(templates, parts, &context)?;
     let heading = templates.render("heading", &context)?;
     let types = templates.render("types", &context)?;

@@ -16,9 +16,10 @@ use crate::{
     names::variable,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
-    plan::Plan,
+    plan::{Pipeline, Plan},
     rooms::{
         algebra::{self, AlgebraWords},
+        arrays::{ArraysWords, PlaceWords},
         heads::{self, Engine, HeadsWords},
         start::{self, StartWords},
     },
@@ -27,7 +28,7 @@ use crate::{
     target::Target,
     templates::Templates,
     used::used,
-    weight::calls_combine,
+    weight::{calls_combine, hides_states},
     zipped::ZippedArray,
 };
 
@@ -152,23 +153,27 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
         (None, true) => Engine::Registers,
         (None, false) => Engine::Memory,
     };
+    let pipeline = pipeline.unwrap_or_default();
     let is_zipped = plan.zipped.is_some();
+    let in_slices = plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices();
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
-    if is_zipped {
-        if !(plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices()) {
-            parts.push("zipped/kinds");
-        }
-        if plan.spec.output_kinds.are_computed() {
-            parts.push("zipped/computed");
-        }
-        parts.push("zipped/arrays");
-    }
+    parts.extend((!in_slices).then_some("zipped/kinds"));
+    parts.extend(plan.spec.output_kinds.are_computed().then_some("zipped/computed"));
+    parts.push(if is_zipped { "zipped/arrays" } else { "one_array/overlap" });
     parts.extend(plan.programmatic.then_some("launches"));
     parts.push("machine");
+    match (engine, facts.blocks) {
+        (Engine::Pipeline, _) => parts.extend(["launched_shared_memory", "barrier", "bulk_copy"]),
+        (_, Blocks::Cluster) => parts.extend(["barrier", "distributed_memory"]),
+        _ => {}
+    }
     match engine {
-        Engine::Memory => parts.push("tile"),
-        Engine::Registers => parts.push("run_tile"),
+        Engine::Memory => parts.extend(["tile", "extent"]),
+        Engine::Registers => parts.extend(["run_tile", "extent"]),
         Engine::Pipeline => parts.extend(["status", "look_ahead"]),
+    }
+    if engine != Engine::Memory {
+        parts.extend(runs(operator, plan, pipeline, in_slices));
     }
     parts.extend([heads::masks(&plan.spec.segments), "prefix", start::start(operator, &plan.spec)]);
     parts.extend((engine == Engine::Pipeline).then_some("pipeline/tile"));
@@ -183,10 +188,14 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
             parts.extend(coarsened.then_some("coarsened"));
             parts.push("scan_tile");
         }
-        Engine::Registers => parts.extend(["register_tile", "scan_warp", reduce_run, "in_registers"]),
+        Engine::Registers => {
+            let tile = if is_zipped { "zipped/tile" } else { "one_array/tile" };
+            parts.extend(["register_tile", "run_transfer", tile, "load_tile", "run_scan"]);
+            parts.extend(["scan_warp", reduce_run, "in_registers"]);
+        }
         Engine::Pipeline => {
-            let pipeline = pipeline.unwrap_or_default();
-            parts.extend(["pipeline/tiles", "pipeline/transfer", "scan_warp"]);
+            let transfer = if is_zipped { "zipped/transfer" } else { "one_array/transfer" };
+            parts.extend(["pipeline/tiles", "pipeline/transfer", transfer, "scan_warp"]);
             parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
                 (true, _, _) => ["pipeline/kept_states"].as_slice(),
                 (_, true, true) => &["pipeline/run_parts_from_end", "pipeline/scanned_inputs"],
@@ -195,7 +204,10 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
                 (_, _, false) => &["reduce_run", "pipeline/scanned_inputs"],
             });
             parts.push(if from_end { "pipeline/elements_from_end" } else { "pipeline/elements" });
-            parts.push("pipeline/window");
+            let window =
+                if plan.loads_packets() { "pipeline/window_of_packets" } else { "pipeline/window_of_statuses" };
+            parts.extend(["pipeline/window", window]);
+            parts.extend((pipeline.group <= 1).then_some("pipeline/fold_window"));
             parts.extend(plan.stands_in().then_some("pipeline/stand_in"));
             parts.extend((pipeline.table_bytes > 0).then_some("pipeline/tables"));
             parts.push("pipeline/kernel");
@@ -208,6 +220,38 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
         _ if facts.polled().is_some() => parts.extend(["status", facts.name, "tile_per_block"]),
         _ => parts.push(facts.name),
     }
+    parts
+}
+
+/// The template of what the optimizer may look through.
+pub(crate) fn opaque(operator: &OpSource) -> &'static str {
+    if hides_states(operator) { "opaque" } else { "transparent" }
+}
+
+/// The templates of a thread's run, and of its results.
+fn runs(operator: &OpSource, plan: &Plan, pipeline: Pipeline, in_slices: bool) -> Vec<&'static str> {
+    if plan.zipped.is_some() {
+        let mut parts = vec!["zipped/units"];
+        parts.extend((!in_slices).then_some("zipped/stage"));
+        parts.extend(["zipped/run", opaque(operator)]);
+        return parts;
+    }
+    let run = match (pipeline.streams, plan.input_unit) {
+        (true, _) => "run/streamed",
+        (_, 0) => "run/of_elements",
+        _ => "run/of_units",
+    };
+    let mut parts = vec![run, opaque(operator)];
+    let looks_ahead = plan.pipeline.is_some();
+    parts.push(match (pipeline.streams, plan.output_unit, looks_ahead) {
+        (true, _, _) => "results/streamed",
+        (_, 0, _) => "results/of_elements",
+        (_, _, false) => "results/in_units",
+        (_, _, true) if in_words(plan.spec.output, &operator.output) => "results/in_words",
+        (_, _, true) => "results/as_completed",
+    });
+    parts.extend(plan.last_run_apart.then_some("results/of_part"));
+    parts.extend(looks_ahead.then_some("one_array/stage"));
     parts
 }
 
@@ -244,28 +288,30 @@ struct Words<'a> {
     /// The types of the same in a stage.
     stage_inputs: &'static str,
     stage_outputs: &'static str,
-    zipped: bool,
-    input_by_field: bool,
-    output_by_field: bool,
+    #[serde(flatten)]
+    expressions: ArraysWords,
+    /// An element of each array in its stage, for results.
+    staged_places: String,
+    /// How many elements lie before the input where tiles begin.
+    head_padding: String,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
     /// Those of them that lie in memory.
     output_targets: Vec<ArrayWords<'a>>,
-    /// Whether some results go to places that the operator computes, and the array that has these in shared memory.
-    computed: bool,
+    /// The array that has the places that the operator computes in shared memory.
     computed_place: Option<ArrayWords<'a>>,
     /// How many of them a result has.
     places: usize,
     /// Those of them that are slices.
     input_slices: Vec<ArrayWords<'a>>,
     output_slices: Vec<ArrayWords<'a>>,
-    padded_array: &'a str,
     /// Whether all arrays of the input, and of the output, are slices, and bytes of an element that lie in slices.
     input_in_slices: bool,
     output_in_slices: bool,
     slice_bytes: u64,
-    input_bytes: u64,
-    output_bytes: u64,
+    /// Bytes of an element, and of a result, in a stage.
+    input_size: String,
+    output_size: String,
     /// The segment of the element before the first of a thread's run.
     index_before: &'static str,
     /// Whether each segment has an initial value, which is a carry.
@@ -281,8 +327,6 @@ struct Words<'a> {
     network: &'a str,
     coarsened: bool,
     in_registers: bool,
-    /// Whether one block scans alone, so that hardly any tile is whole.
-    alone: bool,
     carry: &'static str,
     /// Whether the steps of a network over a warp are a loop in the machine code as well.
     rolled_steps: bool,
@@ -290,14 +334,17 @@ struct Words<'a> {
     contiguous: bool,
     /// What it needs of the machine: a counter, statuses of tiles.
     counts: bool,
-    packet_payload: u64,
+    #[serde(flatten)]
+    packet: PacketWords,
     /// The type of what statuses hold, and how many statuses a tile can have, with one unused.
     published: &'static str,
     statuses: u64,
-    /// Whether threads wait for a pseudo-random time where they communicate, for tests.
-    delays: bool,
+    #[serde(flatten)]
+    delays: DelayWords,
     /// Whether a launch may begin before the one before it has ended.
     programmatic: bool,
+    /// Whether the one after it may begin at the beginning of a kernel. Look-at-all lets it begin later.
+    dependents_at_once: bool,
     /// Whether launches may have smaller blocks than the largest that the text is for.
     smaller_blocks: bool,
     /// Whether runs are scanned whole of which the tile has a part only.
@@ -306,11 +353,7 @@ struct Words<'a> {
     last_run_apart: bool,
     /// Whether the kernel of one block scans one tile at the most.
     one_tile: bool,
-    /// The pipeline of look-ahead.
-    looks_ahead: bool,
-    looks_at_all: bool,
-    /// Whether blocks of a cluster reach each other's shared memory, and how many blocks it has.
-    clusters: bool,
+    /// How many blocks a cluster has.
     cluster: u32,
     team: u32,
     teams: u32,
@@ -318,15 +361,11 @@ struct Words<'a> {
     statuses_per_lane: u32,
     /// Whether blocks form groups, how many blocks one has, how many statuses a warp then loads at once, and whether
     /// the lanes share the packets of statuses.
-    grouped: bool,
     group: u32,
     /// Whether look-ahead warps stand in for blocks that have not started.
     stands_in: bool,
     window: u32,
     folding_warps: u32,
-    by_packets: bool,
-    /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
-    streams: bool,
     /// Whether look-ahead warps take turns.
     in_turns: bool,
     /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
@@ -344,16 +383,20 @@ struct Words<'a> {
     output_units: u32,
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself.
     runs_are_units: bool,
-    /// Whether results are as large as elements, so that each takes the place of one; and where those of a part of a tile
-    /// go.
+    /// Whether results are as large as elements, so that each takes the place of one.
     in_place: bool,
-    part_results: String,
+    /// Bytes of a stage of the pipeline.
+    stage_bytes: &'static str,
+    /// Whether offsets tell heads, whether all threads of a team wait for its edges.
+    by_offsets: bool,
+    all_pass_edges: bool,
+    /// Whether full tiles are scanned by a loop of their own.
+    full_tiles_apart: bool,
     /// Whether elements, and results, can only begin at words.
     input_in_words: bool,
     output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
-    copy_inverse: u64,
     /// Whether the network gives exclusive scans, and whether the tile then holds one; where it holds the result of the
     /// elements before element i.
     network_exclusive: bool,
@@ -365,6 +408,45 @@ struct Words<'a> {
     network_slots: u32,
     description: String,
     strategy: String,
+}
+
+/// The packets of which statuses consist.
+#[derive(Serialize)]
+pub(crate) struct PacketWords {
+    /// Words of the value in a packet.
+    packet_payload: u64,
+    /// A type of as many bytes, and the letter by which inline assembly takes it.
+    packet_word: &'static str,
+    packet_letter: &'static str,
+}
+
+impl PacketWords {
+    /// `payload` is how many words of a value a packet has.
+    pub(crate) fn new(payload: u64) -> Self {
+        let (packet_word, packet_letter) =
+            if payload == 1 { ("unsigned long long", "l") } else { ("unsigned __int128", "q") };
+        PacketWords { packet_payload: payload, packet_word, packet_letter }
+    }
+}
+
+/// What threads wait for where they communicate.
+#[derive(Serialize)]
+pub(crate) struct DelayWords {
+    /// A call before what follows in the line, and one in a line of its own: none but in tests.
+    delay: &'static str,
+    delay_after: &'static str,
+    /// The polls after which a block has waited for long.
+    long_wait: &'static str,
+}
+
+impl DelayWords {
+    /// Whether threads wait for a pseudo-random time, for tests.
+    pub(crate) fn new(delays: bool) -> Self {
+        match delays {
+            true => DelayWords { delay: "delay(); ", delay_after: "  delay();\n", long_wait: "1 << 5" },
+            false => DelayWords { delay: "", delay_after: "", long_wait: "1 << 13" },
+        }
+    }
 }
 
 /// A table of the operator that is kept in shared memory.
@@ -410,13 +492,20 @@ struct ArrayWords<'a> {
     field: String,
     bytes: u64,
     before: u32,
-    /// Whether it is a slice; else the type of the places of its items, or nothing where it has no memory.
+    #[serde(skip)]
+    kind: ArrayKind,
     slice: bool,
+    #[serde(flatten)]
+    place: PlaceWords,
+    /// The type of places that the operator computes, of the array that has them.
     places: &'static str,
     /// Whether its items go to places that the operator computes.
     computed: bool,
-    /// Bytes of a unit of a thread's run, 0 where that is an item; how many units a run has; and the bytes of one.
-    unit: u32,
+    /// The functions that load and store it.
+    load: &'static str,
+    store: &'static str,
+    /// A unit of a thread's run, how many units a run has, and the bytes of one.
+    piece: String,
     units: u64,
     unit_bytes: u64,
 }
@@ -425,20 +514,23 @@ impl<'a> ArrayWords<'a> {
     fn new((name, ty): (&'a str, &'a str), array: ZippedArray, by_field: bool, run: u32) -> Self {
         let ZippedArray { bytes, before, unit, kind } = array;
         let unit_bytes = if unit > 0 { unit } else { bytes };
+        let slice = kind == ArrayKind::Slice;
+        let field = if by_field { format!(".{name}") } else { String::new() };
         ArrayWords {
             name,
             ty,
             placed: ty,
-            field: if by_field { format!(".{name}") } else { String::new() },
             bytes: bytes.into(),
             before,
-            slice: kind == ArrayKind::Slice,
-            places: match kind {
-                ArrayKind::Places(width) => width.word(),
-                ArrayKind::Slice | ArrayKind::Computed | ArrayKind::NoMemory => "",
-            },
+            kind,
+            slice,
+            place: PlaceWords::new(name, ty, ty, &field, kind),
+            field,
+            places: "",
             computed: kind == ArrayKind::Computed,
-            unit,
+            load: if slice { "load_array" } else { "load_items" },
+            store: if slice { "store_array" } else { "store_items" },
+            piece: if unit > 0 { format!("RunUnit<{unit}>") } else { ty.to_owned() },
             units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
             unit_bytes: unit_bytes.into(),
         }
@@ -454,6 +546,8 @@ impl<'a> Words<'a> {
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
         let indexed = plan.spec.is_indexed();
+        let by_offsets = plan.spec.segments.has_empty();
+        let looks_at_all = facts.blocks == Blocks::PerTile && facts.polled() == Some(Polled::All);
         let pipeline = plan.pipeline.unwrap_or_default();
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
@@ -480,14 +574,17 @@ impl<'a> Words<'a> {
         }
         let several = places.and_then(|places| places.several);
         let placed = text.output_items.iter().filter(|_| several.is_some());
-        output_arrays.iter_mut().zip(placed).for_each(|(array, item)| array.placed = item);
+        output_arrays.iter_mut().zip(placed).for_each(|(array, item)| {
+            array.placed = item;
+            array.place = PlaceWords::new(array.name, array.ty, item, &array.field, array.kind);
+        });
         // The others are not written.
-        output_arrays.retain(|array| array.slice || array.computed || !array.places.is_empty());
+        output_arrays.retain(|array| array.kind != ArrayKind::NoMemory || !array.places.is_empty());
         let computed_place = output_arrays.first().filter(|_| computed).cloned();
         let output_targets = output_arrays[usize::from(computed)..].to_vec();
         // Of the array whose items lie at aligned addresses the most rarely, all others follow.
         let [input_slices, output_slices] = [&input_arrays, &output_arrays]
-            .map(|arrays| arrays.iter().filter(|array| array.slice).cloned().collect::<Vec<_>>());
+            .map(|arrays| arrays.iter().filter(|array| array.kind == ArrayKind::Slice).cloned().collect::<Vec<_>>());
         let hardest = input_slices.iter().min_by_key(|array| copy_grain(array.bytes));
         let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
         let (of_inputs, of_outputs) =
@@ -495,6 +592,13 @@ impl<'a> Words<'a> {
         let stage_outputs = if plan.spec.output_kinds.are_slices() { of_outputs } else { "StageOutputs" };
         let in_place =
             !pipeline.keeps_states && zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place);
+        let inverse = copy_inverse(aligned_bytes);
+        let padding = |input: &str| format!("(unsigned)((size_t){input} / COPY_GRAIN * {inverse} % COPY_PERIOD)");
+        let head_padding = match (zipped, hardest) {
+            (None, _) => padding("input"),
+            (Some(_), Some(array)) => padding(&format!("input.{}", array.name)),
+            (Some(_), None) => "0".to_owned(),
+        };
         Words {
             operator: text,
             algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.emits),
@@ -504,14 +608,21 @@ impl<'a> Words<'a> {
             outputs: of_outputs,
             stage_inputs: if plan.spec.input_kinds.are_slices() { of_inputs } else { "StageInputs" },
             stage_outputs,
-            zipped: zipped.is_some(),
-            input_by_field,
-            output_by_field,
+            expressions: ArraysWords::new(
+                input_arrays.iter().map(|array| array.name),
+                input_by_field,
+                output_targets.iter().map(|array| (array.name, &array.place)),
+            ),
+            staged_places: format!(
+                "{{{}}}",
+                output_arrays.iter().map(|array| format!("&this->{}[i]", array.name)).collect::<Vec<_>>().join(", ")
+            ),
+            head_padding,
             input_in_slices: plan.spec.input_kinds.are_slices(),
             output_in_slices: plan.spec.output_kinds.are_slices(),
             slice_bytes: input_slices.iter().map(|array| array.bytes).sum(),
-            input_bytes: plan.input_bytes,
-            output_bytes: plan.output_bytes,
+            input_size: zipped.map_or("sizeof(Input)".to_owned(), |_| plan.input_bytes.to_string()),
+            output_size: zipped.map_or("sizeof(Output)".to_owned(), |_| plan.output_bytes.to_string()),
             index_before: if indexed && plan.spec.segments.has_empty() {
                 "segment_before_in(tile_offsets[stage], source, first)"
             } else {
@@ -533,7 +644,6 @@ impl<'a> Words<'a> {
             network: network.name(),
             coarsened,
             in_registers,
-            alone: facts.blocks == Blocks::One,
             smaller_blocks: plan.block_sizes.0 < plan.block_sizes.1,
             whole_runs: plan.whole_runs,
             last_run_apart: plan.last_run_apart,
@@ -543,26 +653,21 @@ impl<'a> Words<'a> {
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             counts: facts.tile_numbers == TileNumbers::Counter,
-            looks_at_all: facts.blocks == Blocks::PerTile && facts.polled() == Some(Polled::All),
-            clusters: facts.blocks == Blocks::Cluster,
+            dependents_at_once: plan.programmatic && !looks_at_all,
             cluster: plan.cluster,
-            packet_payload: plan.packet_payload(),
+            packet: PacketWords::new(plan.packet_payload()),
             published: "State",
             statuses: 4,
-            delays: plan.delays,
+            delays: DelayWords::new(plan.delays),
             programmatic: plan.programmatic,
-            looks_ahead,
             team: plan.threads,
             teams: pipeline.teams,
             stages: pipeline.stages,
             statuses_per_lane: if looks_ahead { pipeline.statuses_per_lane } else { plan.statuses_per_lane },
-            grouped: pipeline.group > 1,
             stands_in: plan.stands_in(),
             group: pipeline.group,
             window: if pipeline.group > 1 { pipeline.window } else { constants::WARP * pipeline.statuses_per_lane },
             folding_warps: if pipeline.group > 1 { 2 } else { pipeline.look_ahead_warps.max(1) },
-            by_packets: plan.loads_packets(),
-            streams: pipeline.streams,
             in_turns: pipeline.look_ahead_warps > 1,
             keeps_states: pipeline.keeps_states,
             run_parts: pipeline.run_parts,
@@ -576,23 +681,23 @@ impl<'a> Words<'a> {
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            in_place,
-            part_results: if in_place {
-                format!("{stage_outputs} results = outputs_in(stage_bytes)")
+            stage_bytes: if pipeline.keeps_states {
+                "TILE * sizeof(State) > LARGER_BYTES ? TILE * sizeof(State) : LARGER_BYTES"
             } else {
-                format!("{of_outputs} results = output + tile.start")
+                "LARGER_BYTES"
             },
+            by_offsets,
+            all_pass_edges: by_offsets || !plan.spec.input_kinds.are_slices(),
+            full_tiles_apart: facts.blocks != Blocks::One && !plan.whole_runs,
+            in_place,
             input_in_words: in_words(plan.spec.input, &operator.input),
             output_in_words: in_words(plan.spec.output, &operator.output),
             copy_grain: copy_grain(aligned_bytes),
-            copy_inverse: copy_inverse(aligned_bytes),
-            padded_array: hardest.map_or("", |array| array.name),
             input_slices,
             output_slices,
             input_arrays,
             output_arrays,
             output_targets,
-            computed,
             computed_place,
             places: several.unwrap_or(1),
             network_exclusive,

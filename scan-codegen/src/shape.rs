@@ -7,8 +7,8 @@ use serde::Serialize;
 use tera::Value;
 
 use crate::{
-    DeviceLimits, Overrides, Reduction, ScanSpec, Segments, columns, last_results,
-    operator::{FunctionSource, Piece, operator_of},
+    Arrays, DeviceLimits, ElementType, Overrides, Primitive, Reduction, ScanSpec, Segments, columns, last_results,
+    operator::{FunctionSource, OpSource, Piece, operator_of},
     operator_text::operator_text,
     plan, plan_columns, plan_last_results, plan_reduction, reduce, render,
     target::Target,
@@ -16,21 +16,21 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 287;
+const CONDITIONS: usize = 166;
 /// Those of them that stand inside a line of CUDA.
-const INSIDE_A_LINE: usize = 40;
+const INSIDE_A_LINE: usize = 8;
 /// Those that ask for things of two axes.
-const OF_TWO_AXES: usize = 2;
+const OF_TWO_AXES: usize = 1;
 /// In one file.
-const IN_A_FILE: usize = 24;
+const IN_A_FILE: usize = 23;
 /// Distinct names that conditions ask for.
-const FLAGS: usize = 61;
+const FLAGS: usize = 44;
 /// Fields of the largest context, with those of the operator.
 const FIELDS: usize = 120;
 /// Templates that begin with what they see of the text around them, and so are no functions.
 const SEES: usize = 8;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 6229;
+const LINES: usize = 6023;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
@@ -169,6 +169,9 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "pipeline/elements",
     "pipeline/elements_from_end",
     "pipeline/window",
+    "pipeline/window_of_packets",
+    "pipeline/window_of_statuses",
+    "pipeline/fold_window",
     "pipeline/stand_in",
     "pipeline/tables",
     "pipeline/kernel",
@@ -188,6 +191,34 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "cluster",
     "hierarchical",
     "tile_per_block",
+    "bulk_copy",
+    "distributed_memory",
+    "barrier",
+    "launched_shared_memory",
+    "extent",
+    "run_transfer",
+    "load_tile",
+    "run_scan",
+    "opaque",
+    "transparent",
+    "one_array/overlap",
+    "one_array/tile",
+    "one_array/stage",
+    "one_array/transfer",
+    "zipped/tile",
+    "zipped/units",
+    "zipped/stage",
+    "zipped/run",
+    "zipped/transfer",
+    "run/of_units",
+    "run/of_elements",
+    "run/streamed",
+    "results/streamed",
+    "results/of_elements",
+    "results/in_units",
+    "results/in_words",
+    "results/as_completed",
+    "results/of_part",
 ];
 const ROOTS_OF_COLUMNS: &[&str] = &[
     "heading",
@@ -198,6 +229,7 @@ const ROOTS_OF_COLUMNS: &[&str] = &[
     "zipped/arrays",
     "launches",
     "machine",
+    "launched_shared_memory",
     "packed_row",
     "status",
     "no_head_masks",
@@ -206,6 +238,7 @@ const ROOTS_OF_COLUMNS: &[&str] = &[
     "start_value",
     "start_carry",
     "opaque",
+    "transparent",
     "state_fold",
     "state_input",
     "prepend",
@@ -232,7 +265,16 @@ const ROOTS_OF_REDUCE: &[&str] = &[
     "reduce_coarsened",
     "reduce_kernels",
 ];
-const ROOTS_OF_LAST_RESULTS: &[&str] = &["heading", "types", "heads/flags", "heads/bits", "heads/keys", "last_results"];
+const ROOTS_OF_LAST_RESULTS: &[&str] = &[
+    "heading",
+    "types",
+    "heads/flags",
+    "heads/bits",
+    "heads/keys",
+    "last_results_of_rows",
+    "last_results_of_offsets",
+    "last_results_counted",
+];
 
 /// A tag of a template, and whether it stands in a line with CUDA.
 struct Tag<'a> {
@@ -381,8 +423,29 @@ fn fields(words: &impl Serialize) -> BTreeSet<String> {
     fields.keys().map(ToString::to_string).collect()
 }
 
-/// Each renderer: the templates that it begins with, and the fields of its context.
-fn renderers() -> Vec<(&'static str, Vec<&'static str>, BTreeSet<String>)> {
+/// The fields of the items of its lists.
+fn item_fields(words: &impl Serialize) -> BTreeSet<String> {
+    let fields = Value::from_serializable(words).into_map().unwrap_or_default();
+    let lists = fields.values().filter_map(Value::as_array);
+    let items = lists.flatten().filter_map(Value::as_map);
+    items.flat_map(|item| item.keys().map(ToString::to_string)).collect()
+}
+
+/// What templates ask of an array: the last part of `array.…`.
+fn asked_of_arrays(roots: &[&str]) -> BTreeSet<String> {
+    let read = read_by(roots);
+    let names: BTreeSet<_> = read.values().flatten().collect();
+    let texts = Templates::texts().filter(|(name, _)| names.contains(name));
+    let asked = texts.flat_map(|(_, text)| {
+        let parts = ["array.", "result.", "piece."].into_iter().flat_map(|start| text.split(start).skip(1));
+        let tags = parts.filter(|part| part.find("}}").into_iter().chain(part.find("%}")).min() < part.find('\n'));
+        tags.map(|part| part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default())
+    });
+    asked.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// An operator with a text.
+fn sample() -> OpSource {
     let mut operator = operator_of(4);
     let state = operator.state.clone();
     operator.functions.push(FunctionSource {
@@ -394,6 +457,12 @@ fn renderers() -> Vec<(&'static str, Vec<&'static str>, BTreeSet<String>)> {
         uses: Vec::new(),
         calls: Vec::new(),
     });
+    operator
+}
+
+/// Each renderer: the templates that it begins with, and the fields of its context.
+fn renderers() -> Vec<(&'static str, Vec<&'static str>, BTreeSet<String>)> {
+    let operator = sample();
     let limits = DeviceLimits::BASELINE;
     let text = operator_text(&operator, Target::Cuda).unwrap();
     let kernels = plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
@@ -421,6 +490,30 @@ fn templates_read_what_their_renderer_defines() {
         assert!(undefined.is_empty(), "{renderer}: {undefined:#?}");
         println!("{renderer}: {} fields", fields.len());
         assert!(fields.len() <= FIELDS, "{renderer}: {} fields", fields.len());
+    }
+}
+
+#[test]
+fn templates_ask_of_arrays_what_they_have() {
+    let pair = |name: &str| {
+        let fields = ["a", "b"].map(|field| (field.to_owned(), ElementType::primitive(Primitive::F32)));
+        ElementType::structure(name.to_owned(), fields)
+    };
+    let mut operator = sample();
+    (operator.input, operator.output) = (pair("In"), pair("Out"));
+    let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
+    let limits = DeviceLimits::BASELINE;
+    let text = operator_text(&operator, Target::Cuda).unwrap();
+    let kernels = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
+    let along = plan_columns(&operator, &spec, &limits, &Overrides::default()).unwrap();
+    for (roots, fields) in [
+        (ROOTS_OF_RENDER, item_fields(&render::words_of(&operator, &text, kernels.iter().next().unwrap()))),
+        (ROOTS_OF_COLUMNS, item_fields(&columns::words_of(&operator, &text, &along))),
+    ] {
+        let asked = asked_of_arrays(roots);
+        assert!(asked.contains("name") && asked.contains("bytes"), "{asked:?}");
+        let missing: Vec<_> = asked.difference(&fields).collect();
+        assert!(missing.is_empty(), "{missing:?} of {fields:?}");
     }
 }
 

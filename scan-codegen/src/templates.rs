@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 131] = [
+const PARTS: [(&str, &str); 146] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -18,6 +18,24 @@ const PARTS: [(&str, &str); 131] = [
     ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
     ("zipped/run", include_str!("../templates/zipped/run.cu.tera").trim_ascii_end()),
     ("zipped/transfer", include_str!("../templates/zipped/transfer.cu.tera").trim_ascii_end()),
+    ("one_array/overlap", include_str!("../templates/one_array/overlap.cu.tera")),
+    ("one_array/tile", include_str!("../templates/one_array/tile.cu.tera")),
+    ("one_array/stage", include_str!("../templates/one_array/stage.cu.tera")),
+    ("one_array/transfer", include_str!("../templates/one_array/transfer.cu.tera")),
+    ("zipped/tile", include_str!("../templates/zipped/tile.cu.tera")),
+    ("zipped/units", include_str!("../templates/zipped/units.cu.tera")),
+    ("load_tile", include_str!("../templates/load_tile.cu.tera")),
+    ("run/of_units", include_str!("../templates/run/of_units.cu.tera")),
+    ("run/of_elements", include_str!("../templates/run/of_elements.cu.tera")),
+    ("run/streamed", include_str!("../templates/run/streamed.cu.tera")),
+    ("results/streamed", include_str!("../templates/results/streamed.cu.tera")),
+    ("results/of_elements", include_str!("../templates/results/of_elements.cu.tera")),
+    ("results/in_units", include_str!("../templates/results/in_units.cu.tera")),
+    ("results/in_words", include_str!("../templates/results/in_words.cu.tera")),
+    ("results/as_completed", include_str!("../templates/results/as_completed.cu.tera")),
+    ("results/of_part", include_str!("../templates/results/of_part.cu.tera")),
+    ("transparent", include_str!("../templates/value/transparent.cu.tera")),
+    ("pipeline/fold_window", include_str!("../templates/kernel/pipeline/fold_window.cu.tera")),
     ("order/forward", include_str!("../templates/order/forward.cu.tera")),
     ("order/reversed", include_str!("../templates/order/reversed.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -29,12 +47,9 @@ const PARTS: [(&str, &str); 131] = [
     ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("extent", include_str!("../templates/extent.cu.tera").trim_ascii_end()),
-    ("tile_bytes", include_str!("../templates/tile_bytes.cu.tera").trim_ascii_end()),
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
     ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
-    ("run", include_str!("../templates/run.cu.tera").trim_ascii_end()),
-    ("run_of_units", include_str!("../templates/run_of_units.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("head_masks", include_str!("../templates/value/head_masks.cu.tera")),
     ("no_head_masks", include_str!("../templates/value/no_head_masks.cu.tera")),
@@ -111,7 +126,6 @@ const PARTS: [(&str, &str); 131] = [
     ("pipeline/no_heads", include_str!("../templates/kernel/pipeline/no_heads.cu.tera").trim_ascii_end()),
     ("pipeline/tables", include_str!("../templates/kernel/pipeline/tables.cu.tera").trim_ascii_end()),
     ("pipeline/elements", include_str!("../templates/kernel/pipeline/elements.cu.tera").trim_ascii_end()),
-    ("pipeline/results", include_str!("../templates/kernel/pipeline/results.cu.tera").trim_ascii_end()),
     ("pipeline/tile", include_str!("../templates/kernel/pipeline/tile.cu.tera").trim_ascii_end()),
     ("pipeline/heads", include_str!("../templates/kernel/pipeline/heads.cu.tera").trim_ascii_end()),
     (
@@ -121,7 +135,6 @@ const PARTS: [(&str, &str); 131] = [
     ("pipeline/heads_by_rows", include_str!("../templates/kernel/pipeline/heads_by_rows.cu.tera").trim_ascii_end()),
     ("pipeline/copied_heads", include_str!("../templates/kernel/pipeline/copied_heads.cu.tera").trim_ascii_end()),
     ("pipeline/transfer", include_str!("../templates/kernel/pipeline/transfer.cu.tera").trim_ascii_end()),
-    ("pipeline/swizzle", include_str!("../templates/kernel/pipeline/swizzle.cu.tera").trim_ascii_end()),
     ("pipeline/window", include_str!("../templates/kernel/pipeline/window.cu.tera").trim_ascii_end()),
     ("pipeline/stand_in", include_str!("../templates/kernel/pipeline/stand_in.cu.tera").trim_ascii_end()),
     ("pipeline/kernel", include_str!("../templates/kernel/pipeline/kernel.cu.tera").trim_ascii_end()),
@@ -153,7 +166,9 @@ const PARTS: [(&str, &str); 131] = [
     ("reduce_contiguous", include_str!("../templates/reduce/contiguous.cu.tera")),
     ("reduce_coarsened", include_str!("../templates/reduce/coarsened.cu.tera")),
     ("reduce_kernels", include_str!("../templates/reduce/kernels.cu.tera")),
-    ("last_results", include_str!("../templates/reduce/last_results.cu.tera")),
+    ("last_results_of_rows", include_str!("../templates/reduce/last_results_of_rows.cu.tera")),
+    ("last_results_of_offsets", include_str!("../templates/reduce/last_results_of_offsets.cu.tera")),
+    ("last_results_counted", include_str!("../templates/reduce/last_results_counted.cu.tera")),
 ];
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));

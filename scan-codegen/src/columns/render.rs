@@ -14,9 +14,10 @@ use crate::{
     error::RenderError,
     operator::OpSource,
     operator_text::{Halves, OperatorText, Wording, operator_text_as},
-    render::{KernelSource, finish, text_of},
+    render::{DelayWords, KernelSource, PacketWords, finish, opaque, text_of},
     rooms::{
         algebra::{self, AlgebraWords},
+        arrays::{ArraysWords, PlaceWords},
         heads,
         start::{self, StartWords},
     },
@@ -39,8 +40,12 @@ struct Words<'a> {
     /// Whether each column has an initial value of its own.
     initial_values: bool,
     programmatic: bool,
-    delays: bool,
-    packet_payload: u32,
+    /// Whether the next launch may begin at the beginning of the kernel.
+    dependents_at_once: bool,
+    #[serde(flatten)]
+    delays: DelayWords,
+    #[serde(flatten)]
+    packet: PacketWords,
     /// How many statuses a tile can have: one for each time that their ring is filled, counted from 1, and none.
     statuses: u64,
     /// The type of what statuses hold, and its words.
@@ -58,23 +63,16 @@ struct Words<'a> {
     /// Where the input and the output lie: their types, whether they have an array for each field, and their arrays.
     inputs: &'static str,
     outputs: &'static str,
-    input_by_field: bool,
-    output_by_field: bool,
-    input_in_slices: bool,
-    output_in_slices: bool,
     input_arrays: Vec<ArrayWords<'a>>,
+    input_slices: Vec<ArrayWords<'a>>,
+    output_slices: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
+    #[serde(flatten)]
+    expressions: ArraysWords,
     /// The same: all results are written.
     output_targets: Vec<ArrayWords<'a>>,
     pieces: Vec<PieceWords>,
     input_bytes: u32,
-    /// What the machine is asked for: runs that stay in registers, and none of the rest.
-    in_registers: bool,
-    looks_at_all: bool,
-    looks_ahead: bool,
-    clusters: bool,
-    stands_in: bool,
-    heads_by: &'static str,
     description: String,
     strategy: &'static str,
 }
@@ -88,7 +86,8 @@ struct ArrayWords<'a> {
     field: String,
     /// How its pointer is named within those of the input or output: `.name`, or nothing where there is one only.
     pointer: String,
-    slice: bool,
+    #[serde(flatten)]
+    place: PlaceWords,
     bytes: u32,
     /// Bytes of an element that lie in the arrays before it.
     before: u32,
@@ -145,7 +144,7 @@ fn array_words<'a>(
             ty,
             field: member(fields.is_some()),
             pointer: member(zipped),
-            slice: true,
+            place: PlaceWords::new(name, ty, ty, &member(fields.is_some()), ArrayKind::Slice),
             bytes,
             before: start,
             piece: format!("Piece{unit}"),
@@ -188,8 +187,8 @@ pub fn render_columns_from(
     parts.extend((!in_slices).then_some("zipped/kinds"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
     parts.extend(plan.programmatic.then_some("launches"));
-    parts.extend(["machine", "packed_row", "status"]);
-    parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), "opaque"]);
+    parts.extend(["machine", "launched_shared_memory", "packed_row", "status"]);
+    parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), opaque(operator)]);
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "columns"]);
     let kernels = text_of(templates, parts, &context)?;
@@ -220,14 +219,16 @@ pub(crate) fn words_of<'a>(
     let output_arrays =
         array_words(&plan.outputs, plan.width, output_fields, one_output, plan.spec.output_kinds, zipped);
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
+    let input_arrays = array_words(&plan.inputs, plan.width, input_fields, one_input, plan.spec.input_kinds, zipped);
     Words {
         operator: text,
         algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.spec.emits(operator)),
         start: StartWords::new(&plan.spec, &text.start, None),
         initial_values: plan.spec.initial_values,
         programmatic: plan.programmatic,
-        delays: plan.delays,
-        packet_payload: plan.packet_payload(),
+        dependents_at_once: plan.programmatic,
+        delays: DelayWords::new(plan.delays),
+        packet: PacketWords::new(plan.packet_payload().into()),
         statuses: LAPS + 1,
         published: "PackedRow",
         packed_words: plan.packed_words(),
@@ -242,21 +243,18 @@ pub(crate) fn words_of<'a>(
         dimensions: ColumnLayout::DIMENSIONS,
         inputs,
         outputs,
-        input_by_field,
-        output_by_field,
-        input_in_slices: true,
-        output_in_slices: true,
-        input_arrays: array_words(&plan.inputs, plan.width, input_fields, one_input, plan.spec.input_kinds, zipped),
+        expressions: ArraysWords::new(
+            input_arrays.iter().map(|array| array.name),
+            input_by_field,
+            output_arrays.iter().map(|array| (array.name, &array.place)),
+        ),
+        input_slices: input_arrays.clone(),
+        output_slices: output_arrays.clone(),
+        input_arrays,
         output_targets: output_arrays.clone(),
         output_arrays,
         pieces: piece_words(plan),
         input_bytes: plan.input_bytes(),
-        in_registers: true,
-        looks_at_all: false,
-        looks_ahead: false,
-        clusters: false,
-        stands_in: false,
-        heads_by: "",
         description: format!("{} along an axis", plan.spec),
         strategy: "columns",
     }

@@ -16,7 +16,7 @@ use crate::{
     prelude::{c_functions, prelude},
     target::Target,
     templates::{KERNEL_NAMES, Templates},
-    weight::{Places, WRITTEN_OUT, Weights, hides_states},
+    weight::{Places, WRITTEN_OUT, Weights},
 };
 use writer::{FieldText, FunctionText, KeptConstant, TableText, Writer};
 
@@ -52,8 +52,6 @@ pub struct OperatorText {
     pub start: String,
     /// Whether runs are folded from their ends, by the struct's function `prepend`.
     pub folds_backwards: bool,
-    /// Whether states are hidden from the optimizer at each element.
-    pub hides_states: bool,
     /// Whether the struct has a function `identity`.
     #[serde(skip)]
     pub has_identity: bool,
@@ -253,7 +251,6 @@ pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) 
         carry_type: carry,
         start,
         folds_backwards: op.folds_backwards(),
-        hides_states: hides_states(op),
         has_identity: op.identity.is_some(),
         shares_divisors: !operator.divisors.is_empty(),
         kept_constants: operator.tables.iter().filter_map(|table| table.kept.clone()).collect(),

@@ -2,5 +2,6 @@
 //! kernels speak of it: a kernel asks for no property of a room.
 
 pub(crate) mod algebra;
+pub(crate) mod arrays;
 pub(crate) mod heads;
 pub(crate) mod start;

@@ -499,6 +499,10 @@ template <class T>
 Stored<T> load_relaxed(Pointer<T> pointer, std::uint32_t line = __builtin_LINE()) {
   return atomic(LOAD_RELAXED, pointer, Stored<T>(), line);
 }
+inline unsigned long long load_tickets(
+    Pointer<const unsigned long long> pointer, std::uint32_t line = __builtin_LINE()) {
+  return load_relaxed(pointer, line);
+}
 template <class T>
 Stored<T> load_acquire(Pointer<T> pointer, std::uint32_t line = __builtin_LINE()) {
   return atomic(LOAD_ACQUIRE, pointer, Stored<T>(), line);

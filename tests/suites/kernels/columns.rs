@@ -28,8 +28,17 @@ const BY_FIELD: (Arrays, Arrays) = (Arrays::PerField, Arrays::PerField);
 
 /// Offsets of the arrays, in items: all aligned; misaligned alike, so that one head padding aligns all; each by its
 /// own; an array of the output, or of the input, beside the others.
-const OFFSETS: [[usize; 5]; 7] =
-    [[0; 5], [3; 5], [1, 2, 3, 4, 5], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [3, 3, 2, 3, 3], [16, 4, 8, 0, 3]];
+const OFFSETS: [[usize; 5]; 9] = [
+    [0; 5],
+    [3; 5],
+    [1, 2, 3, 4, 5],
+    [0, 0, 0, 1, 0],
+    [0, 0, 1, 0, 0],
+    [3, 3, 2, 3, 3],
+    [16, 4, 8, 0, 3],
+    [0, 1, 0, 0, 0],
+    [1, 0, 0, 0, 0],
+];
 
 fn case<Op: ColumnsOperator>(
     overrides: &Overrides,

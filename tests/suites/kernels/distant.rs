@@ -236,7 +236,7 @@ fn truncated_indices_of_look_ahead_are_found() {
             "(const unsigned char*)(source.input + tile.start);",
             "(const unsigned char*)(source.input + (unsigned)tile.start);",
         ),
-        ("(unsigned char*)(output + tile.start), stages", "(unsigned char*)(output + (unsigned)tile.start), stages"),
+        ("begin_store(output + tile.start,", "begin_store(output + (unsigned)tile.start,"),
     ];
     each_cut_is_found(&interval(&overrides, Kernels::Single), adjacent, &[&tiles[..], &copies].concat());
     let cases: [(Segmented, &[Change<'_>]); 6] = [

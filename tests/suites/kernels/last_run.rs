@@ -18,7 +18,7 @@ use scan_tests::{
 };
 
 /// What a heavy run's text says of the last one.
-const APART: &str = "template <bool IS_WHOLE>";
+const APART: &str = "PartResults part_results_of(";
 
 /// With runs of so many elements, where nothing is asked of the last one.
 fn program<Op: ScanOp>(op: Op, strategy: Strategy, run: u32, spec: &ScanSpec, initial: Op::Carry) -> Program<Op> {
@@ -115,9 +115,9 @@ fn planted_faults_are_found() {
     let program = program(Interval, IN_REGISTERS[4], 48, &spec, Interval::initial_value());
     let changes = [
         ("    aggregate = first_element.value;\n", ""),
-        ("        part[place_of(k, RUN)] = output;\n", ""),
-        ("        part[place_of(k, RUN)] = output;\n", "        part[k] = output;\n"),
-        ("tile.run, results, count);", "tile.run, results, count - 1);"),
+        ("{ to[place_of(k, RUN)] = result; }", "{}"),
+        ("{ to[place_of(k, RUN)] = result; }", "{ to[k] = result; }"),
+        ("part_results_of(to, place), count);", "part_results_of(to, place), count - 1);"),
     ];
     let is_found = |program: &Program<Interval>| verify(vec![program.clone()], spans, |emulator| emulator).is_err();
     each_is_found(&program, &changes, is_found).unwrap();

@@ -187,10 +187,10 @@ fn planted_faults_are_found() {
     let in_registers = [
         ("extent.places.end - (extent.begins ? HEAD_DISTANCE : 0)", "extent.places.end"),
         ("place = place_of(k, RUN);", "place = k;"),
-        ("run = place_of(threadIdx.x, block_threads());", "run = threadIdx.x;"),
+        ("units, place_of(threadIdx.x, block_threads()));", "units, threadIdx.x);"),
         ("first = place_of(threadIdx.x, block_threads()) * RUN, bits", "first = threadIdx.x * RUN, bits"),
         ("unsigned char*)run.unit + place_of(k, RUN)", "unsigned char*)run.unit + k"),
-        ("stage)[place_of(threadIdx.x, block_threads())] = results", "stage)[threadIdx.x] = results"),
+        ("unsigned place = place_of(threadIdx.x, block_threads());", "unsigned place = threadIdx.x;"),
     ];
     let pipeline = [
         ("place_of(tile_index, tiles_of(n, head_padding))", "tile_index"),

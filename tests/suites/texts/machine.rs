@@ -101,7 +101,7 @@ const OF_LOADS: &[Probe] = &[
 const OF_ROWS: &[Probe] = &[("product_high", COUNT, "out[0] = product_high(place[0], value);")];
 
 const OF_COPIES: &[Probe] = &[
-    ("load_relaxed", COUNT, "out[0] = load_relaxed(place);"),
+    ("load_tickets", COUNT, "out[0] = load_tickets(place);"),
     ("load_relaxed_short_packet", PACKET, "out[0] = load_relaxed(place);"),
     ("store_relaxed_short_packet", PACKET, "store_relaxed(place, value);"),
     ("has_waited_long", BARRIER, "out[0] = has_waited_long(value);"),

@@ -27,7 +27,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 42] = [
+const MACHINE: [&str; 43] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -38,6 +38,7 @@ const MACHINE: [&str; 42] = [
     "product_high",
     "last_lane_where",
     "load_relaxed",
+    "load_tickets",
     "load_acquire",
     "store_relaxed",
     "store_release",
