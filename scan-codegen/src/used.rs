@@ -15,9 +15,11 @@ struct Declaration<'a> {
     is_used: bool,
 }
 
-/// The text without the functions, types and constants that no kernel reaches.
+/// The text without calls of functions that do nothing, and without the functions, types and constants that no kernel
+/// then reaches.
 pub(crate) fn used(text: &str) -> String {
-    let mut groups = groups(text);
+    let text = without_calls_of_nothing(text);
+    let mut groups = groups(&text);
     mark(&mut groups);
     let mut kept = String::with_capacity(text.len());
     let mut heading = None;
@@ -40,6 +42,38 @@ pub(crate) fn used(text: &str) -> String {
         group.comment.iter().chain(lines).for_each(|line| push_line(&mut kept, line));
     }
     kept
+}
+
+/// Leaves out each statement that calls a function whose body is empty, and each `if` of which nothing is left. Templates
+/// give such a function no argument, and such an `if` no condition, that does something.
+fn without_calls_of_nothing(text: &str) -> String {
+    let groups = groups(text);
+    let declarations = groups.iter().flat_map(|group| &group.declarations);
+    let (mut empty, mut full) = (HashSet::new(), HashSet::new());
+    for declaration in declarations {
+        let is_empty = declaration.lines.last().is_some_and(|line| line.ends_with(") {}"));
+        let returns_nothing = declaration.lines.iter().any(|line| line.contains("__forceinline__ void "));
+        let names = if is_empty && returns_nothing { &mut empty } else { &mut full };
+        names.extend(declaration.names.iter().copied());
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut is_in_call = false;
+    for line in text.lines() {
+        let called = line.trim_start().split_once('(').map(|(name, _)| name).filter(|_| line.starts_with(' '));
+        is_in_call |= called.is_some_and(|name| empty.contains(name) && !full.contains(name));
+        if is_in_call {
+            is_in_call = !line.split("//").next().unwrap_or_default().trim_end().ends_with(';');
+            continue;
+        }
+        let ends_nothing = line.trim() == "}"
+            && kept.last().is_some_and(|last| last.trim_start().starts_with("if (") && last.ends_with('{'));
+        if ends_nothing {
+            kept.pop();
+        } else {
+            kept.push(line);
+        }
+    }
+    kept.join("\n") + "\n"
 }
 
 fn push_paragraph(text: &mut String, line: &str) {
@@ -181,6 +215,33 @@ extern \"C\" __global__ void __launch_bounds__(THREADS) kernel(Packet* packets) 
   packets[RUN].payload = twice(1);
 }
 ";
+
+    #[test]
+    fn calls_of_functions_that_do_nothing_are_left_out() {
+        let text = "\
+__device__ __forceinline__ void nothing(unsigned) {}
+__device__ __forceinline__ void either(unsigned) {}
+__device__ __forceinline__ void either(float x) { keep(x); }
+
+extern \"C\" __global__ void kernel(unsigned* place) {
+  nothing(place[0]);
+  if (place[0] > 0) {
+    nothing(
+        place[1]); // on two lines
+  }
+  either(place[0]);
+}
+";
+        let expected = "\
+__device__ __forceinline__ void either(unsigned) {}
+__device__ __forceinline__ void either(float x) { keep(x); }
+
+extern \"C\" __global__ void kernel(unsigned* place) {
+  either(place[0]);
+}
+";
+        assert_eq!(used(text), expected);
+    }
 
     #[test]
     fn only_what_a_kernel_reaches_is_kept() {

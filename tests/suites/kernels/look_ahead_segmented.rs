@@ -169,19 +169,10 @@ fn faults_of_the_sums_are_found() {
         ("any_before(marks, span.place)", "any_before(marks, span.place + 1)"),
         ("      heads = next_heads;\n", ""),
         ("      marks = next_marks;\n", ""),
-        (
-            "            if (is_head(heads, k)) {\n              enter(segment, start, k);\n              cursor = cursor_at_start(start);\n            }\n",
-            "",
-        ),
+        ("            if (is_head(heads, k)) {\n              cursor = cursor_at_start(start);\n            }\n", ""),
         ("first_value = initial_value;", "first_value = op.identity();"),
-        (
-            "    if (is_head(heads, i - thread * RUN)) {\n      enter_fold(segment, start, i - span.first);\n      prefix = prefix_at(start);\n    }\n",
-            "",
-        ),
-        (
-            "      if (is_head(heads, k)) {\n        enter_fold(segment, start, k);\n        prefix = prefix_at(start);\n      }\n",
-            "",
-        ),
+        ("    if (is_head(heads, i - thread * RUN)) {\n      prefix = prefix_at(start);\n    }\n", ""),
+        ("      if (is_head(heads, k)) {\n        prefix = prefix_at(start);\n      }\n", ""),
     ];
     each_is_found(FLAGS, &changes);
 }

@@ -201,10 +201,7 @@ fn planted_faults_in_registers_are_found() {
         ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
         ("(1u << RUN % WARP) - 1", "0xffffffff"),
         ("  __syncthreads(); // the elements and the heads have been written\n", ""),
-        (
-            "if (is_head(heads, k)) {\n        enter_fold(segment, start, k);\n        prefix = prefix_at(start);\n      }\n",
-            "",
-        ),
+        ("if (is_head(heads, k)) {\n        prefix = prefix_at(start);\n      }\n", ""),
         ("extent.begins && word == place / WARP ?", "false ?"),
         ("word[k % 4]) << 4 * k", "word[k % 4]) << 4 * (k ^ 1)"),
         ("head_flags[i] != 0 ? 1u : 0u) << i % WARP", "head_flags[i] != 0 ? 1u : 0u)"),

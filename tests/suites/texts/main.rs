@@ -4,5 +4,6 @@ mod columns;
 mod machine;
 mod nvrtc;
 mod operator_text;
+mod shape;
 mod shown;
 mod snapshots;

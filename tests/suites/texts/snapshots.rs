@@ -22,6 +22,12 @@ fn sum_inclusive() {
     insta::assert_snapshot!(text(scanner().scan(ops::sum::<f32>())));
 }
 
+/// What a device runs that has shared memory enough: the whole text.
+#[test]
+fn look_ahead_of_sums() {
+    insta::assert_snapshot!(text(Scanner::cpu_for(DeviceLimits::H200).scan(ops::sum::<f32>())));
+}
+
 #[test]
 fn compose_exclusive() {
     insta::assert_snapshot!(text(scanner().scan(compose).exclusive()));
