@@ -7,3 +7,4 @@ mod extent;
 mod fuzz;
 mod inputs;
 mod mutants;
+mod unit_tests;
