@@ -1,7 +1,7 @@
 //! Crates beside the workspace, as users write them, that tests build.
 //!
 //! They are built into the folder that the tests were built into, with the profile, the lock file and the features of the
-//! workspace: so what they depend on is there, and is not built again with others.
+//! workspace, so that `cargo test --workspace` has built what they depend on.
 
 use std::{
     fs, io,
@@ -25,12 +25,28 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).unwrap_or(Path::new("."))
 }
 
-/// The lines of `[dependencies]` for `scan-runtime`. Its features are those of the tests; `num-traits` has its default
-/// ones here, as the dependencies of the tests have it.
-pub fn runtime() -> String {
-    let path = workspace().join("scan-runtime");
+/// What the workspace's manifest says of the packages in it, and how debug builds are made.
+fn of_all_packages() -> &'static str {
+    let start = MANIFEST.find("[workspace.package]").unwrap_or_default();
+    let end = MANIFEST.find(profile()).map_or(MANIFEST.len(), |profile| profile + self::profile().len());
+    &MANIFEST[start..end]
+}
+
+/// The features with which the tests have `scan-runtime`.
+pub const FEATURES: &str = "features = [\"cli\", \"gallery\", \"ndarray\"]";
+
+/// The lines of `[dependencies]` for `scan-runtime` in a crate of [`Beside`]. The other lines are crates below it that other
+/// parts of the workspace use with more features. With the same features they are not built again; `cargo build -v` in the
+/// crate's folder lists what is.
+pub fn dependencies() -> String {
     format!(
-        "scan-runtime = {{ path = {path:?}, features = [\"cli\", \"gallery\", \"ndarray\"] }}\nnum-traits = \"0.2\"\n"
+        "scan-runtime = {{ workspace = true, {FEATURES} }}\n\
+         either = {{ version = \"1\", default-features = false, features = [\"use_std\"] }}\n\
+         libc = \"0.2\"\n\
+         num-traits = \"0.2\"\n\
+         rustix = {{ version = \"1\", features = [\"mm\", \"thread\"] }}\n\
+         serde_core = \"1\"\n\
+         tracing-core = \"0.1\"\n"
     )
 }
 
@@ -57,7 +73,10 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Writes its manifest, which ends with [the profile](profile), and its lock file.
+    /// Writes its manifest, which begins with what is said of all packages of the workspace, and its lock file.
+    ///
+    /// The crates of the workspace are where they are in the workspace, by links: Cargo builds a crate again for a workspace in
+    /// which it has another place.
     ///
     /// # Errors
     ///
@@ -66,7 +85,17 @@ impl Beside {
         let target = target_dir()?;
         let folder = target.join(name);
         let failed = |error: io::Error| format!("{}: {error}", folder.display());
-        write(&folder.join("Cargo.toml"), manifest).map_err(failed)?;
+        write(&folder.join("Cargo.toml"), &format!("{}\n\n{manifest}", of_all_packages())).map_err(failed)?;
+        for package in ["scan-runtime", "scan-codegen", "scan-macros"] {
+            let (link, place) = (folder.join(package), workspace().join(package));
+            if fs::read_link(&link).is_ok_and(|there| there == place) {
+                continue;
+            }
+            match fs::remove_file(&link) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => std::os::unix::fs::symlink(place, link).map_err(failed)?,
+            }
+        }
         let lock = folder.join("Cargo.lock");
         if !lock.exists() {
             fs::copy(workspace().join("Cargo.lock"), lock).map_err(failed)?;
@@ -78,7 +107,7 @@ impl Beside {
     pub fn cargo(&self, command: &str) -> Command {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args([command, "--offline", "--manifest-path"]).arg(self.folder.join("Cargo.toml"));
-        cargo.arg("--target-dir").arg(&self.target).env("CARGO_INCREMENTAL", "0");
+        cargo.arg("--target-dir").arg(&self.target);
         cargo
     }
 }

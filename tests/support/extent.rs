@@ -39,7 +39,8 @@ fn lines_of(source: &KernelSource) -> HashSet<u64> {
     lines(&source.text.replace(&source.kernel_name(""), "")).collect()
 }
 
-fn lines(text: &str) -> impl Iterator<Item = u64> {
+/// The hashes of a text's lines of kernels, without comments and numbers.
+pub fn lines(text: &str) -> impl Iterator<Item = u64> {
     let kernels = text.find(KERNELS).map_or(text, |start| &text[start..]);
     kernels.lines().filter_map(|line| {
         let code = line.split("//").next().unwrap_or_default().trim();
@@ -49,8 +50,9 @@ fn lines(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The places of texts that have, together, all lines that any has: again and again the text that adds the most.
-fn cover(texts: &[HashSet<u64>], covered: &mut HashSet<u64>) -> BTreeSet<usize> {
+/// The places of texts that have, together, all lines that any has and that are not covered already: again and again the
+/// text that adds the most.
+pub fn cover(texts: &[HashSet<u64>], covered: &mut HashSet<u64>) -> BTreeSet<usize> {
     let mut chosen = BTreeSet::new();
     let mut gains: BinaryHeap<(usize, Reverse<usize>)> =
         texts.iter().enumerate().map(|(place, lines)| (lines.len(), Reverse(place))).collect();
@@ -167,21 +169,4 @@ impl<T, P: Generated> Generated for (T, P) {
 /// All of them in a long run; in a quick one the first of each `step`.
 pub fn one_in<T>(step: usize, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     items.into_iter().step_by(if is_long() { 1 } else { step })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(texts: &[&str]) -> Vec<usize> {
-        let texts: Vec<HashSet<u64>> = texts.iter().map(|text| lines(text).collect()).collect();
-        cover(&texts, &mut HashSet::new()).into_iter().collect()
-    }
-
-    #[test]
-    fn a_text_whose_lines_occur_in_others_is_left_out_apart_from_numbers() {
-        assert_eq!(chosen(&["a1;", "b;\n\n  a2; // c", "b;\nd;"]), [1, 2]);
-        assert_eq!(chosen(&["a;\nb;", "c;\nd;", "a;\nb;\nc;\nd;"]), [2]);
-        assert_eq!(chosen(&["x;\n// ---- The types\na;", "y;\n// ---- The types\na;"]), [0]);
-    }
 }

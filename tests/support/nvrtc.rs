@@ -55,27 +55,3 @@ fn open_for_good(library: &Path) -> Result<(), String> {
     let opened = unsafe { libloading::Library::new(library).map(std::mem::forget) };
     opened.map_err(|error| format!("{} does not open: {error}", library.display()))
 }
-
-#[cfg(test)]
-mod tests {
-    use scan_runtime::cudarc::nvrtc::sys;
-    use std::ptr::null;
-
-    #[test]
-    fn nvrtc_compiles_for_the_oldest_and_the_newest_architecture() {
-        super::nvrtc().unwrap();
-        let source = c"extern \"C\" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }";
-        for architecture in [c"-arch=sm_75", c"-arch=sm_120"] {
-            let mut program = std::ptr::null_mut();
-            let mut size = 0;
-            // SAFETY: NVRTC is open, the texts end in a zero byte and outlive the calls, the counts are theirs.
-            unsafe {
-                sys::nvrtcCreateProgram(&mut program, source.as_ptr(), null(), 0, null(), null()).result().unwrap();
-                sys::nvrtcCompileProgram(program, 1, &architecture.as_ptr()).result().unwrap();
-                sys::nvrtcGetCUBINSize(program, &mut size).result().unwrap();
-                sys::nvrtcDestroyProgram(&mut program).result().unwrap();
-            }
-            assert!(size > 0, "{architecture:?} gave no cubin");
-        }
-    }
-}

@@ -40,7 +40,7 @@ pub(crate) fn add(trials: &mut Trials) {
         of(&[6_000_001], &ops::sum::<u8>(), &|len| (0..len).map(|index| index as u8).collect(), &|bits| bits as u8)
     });
     trials.add("each_segment_in_a_graph", in_a_graph);
-    trials.add("each_segment_of_no_elements", of_nothing);
+    trials.add("each_segment_of_no_elements", without_elements);
 }
 
 fn map(bits: u64) -> Mapping {
@@ -157,8 +157,8 @@ fn in_a_graph() -> Outcome {
     Ok(())
 }
 
-/// Empty segments alone, and what is refused.
-fn of_nothing() -> Outcome {
+/// Empty segments alone, and calls that are refused.
+fn without_elements() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let (offsets, values) = (stream.clone_htod(&[0_u32; 4])?, stream.clone_htod(&[1_i32, 2, 3])?);

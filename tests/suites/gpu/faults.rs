@@ -176,11 +176,11 @@ fn process(name: &str) -> Result<(ExitStatus, String), Box<dyn std::error::Error
 
 pub(crate) fn in_a_process(name: &str) -> Outcome {
     // Other processes may have all of the device's memory for a while, so that there is no room for one more context.
-    let no_room = |text: &str| text.contains("creating the context") && text.contains("OUT_OF_MEMORY");
+    let is_out_of_memory = |text: &str| text.contains("creating the context") && text.contains("OUT_OF_MEMORY");
     let start = Instant::now();
     let (status, text) = loop {
         let (status, text) = process(name)?;
-        if status.success() || !no_room(&text) || start.elapsed() > LONGEST {
+        if status.success() || !is_out_of_memory(&text) || start.elapsed() > LONGEST {
             break (status, text);
         }
         thread::sleep(Duration::from_secs(1));

@@ -27,8 +27,9 @@ pub(crate) fn add(trials: &mut Trials) {
     }
     for (name, strategy) in strategies() {
         // Two of them would take the whole device.
-        trials
-            .add_alone(&format!("alone_scans_end_on_a_device_that_is_mostly_taken: {name}"), move || no_room(strategy));
+        trials.add_alone(&format!("alone_scans_end_on_a_device_that_is_mostly_occupied: {name}"), move || {
+            with_few_resident_blocks(strategy)
+        });
     }
 }
 
@@ -129,7 +130,7 @@ fn in_a_graph(strategy: Option<Strategy>) -> Outcome {
     Ok(())
 }
 
-/// Keeps multiprocessors to itself until it is told to end, or for a minute.
+/// Occupies multiprocessors until `ends` is set, or for a minute.
 const OCCUPY: &str = "extern \"C\" __global__ void occupy(volatile unsigned* ends) {
   extern __shared__ unsigned char all_of_it[];
   const long long begun = clock64();
@@ -139,8 +140,9 @@ const OCCUPY: &str = "extern \"C\" __global__ void occupy(volatile unsigned* end
   all_of_it[threadIdx.x] = 0;
 }";
 
-/// Three quarters of the device are taken, so that not all blocks find room: those that do need not wait for the others.
-fn no_room(strategy: Strategy) -> Outcome {
+/// Three quarters of the device are occupied, so that not all blocks are resident. The resident ones do not wait for
+/// the others.
+fn with_few_resident_blocks(strategy: Strategy) -> Outcome {
     const PATIENCE: Duration = Duration::from_secs(20);
     let scanner = Scanner::cuda(0)?;
     let context = scanner.context().ok_or("no context")?;
@@ -153,7 +155,7 @@ fn no_room(strategy: Strategy) -> Outcome {
     let input = stream.clone_htod(&input)?;
     let mut output = stream.alloc_zeros::<u32>(len)?;
     let handle = scan.on(&stream).prepare(len)?;
-    handle.run_into(&input, &mut output)?; // whatever is to be loaded is
+    handle.run_into(&input, &mut output)?; // loads the kernels
     let ends = other.alloc_zeros::<u32>(1)?;
     let place = ends.device_ptr(&other).0;
     nvrtc::version()?; // finds the library
@@ -176,7 +178,7 @@ fn no_room(strategy: Strategy) -> Outcome {
             arguments,
         )?;
     }
-    thread::sleep(Duration::from_millis(20)); // it has taken its place
+    thread::sleep(Duration::from_millis(20)); // until it is resident
     let begun = Instant::now();
     let enqueued = handle.run_into(&input, &mut output);
     let end = stream.record_event(None)?;
@@ -189,6 +191,6 @@ fn no_room(strategy: Strategy) -> Outcome {
     context.synchronize()?;
     enqueued?;
     println!("fact: {strategy}, on a quarter of the device: {took:.0?}");
-    ensure(came_to_an_end, || format!("{strategy}: nothing after {PATIENCE:?}, before the others found room"))?;
+    ensure(came_to_an_end, || format!("{strategy}: nothing after {PATIENCE:?}, before the others were resident"))?;
     ensure(stream.clone_dtoh(&output)? == sums, || format!("{strategy}: wrong"))
 }

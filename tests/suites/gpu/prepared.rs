@@ -86,7 +86,7 @@ pub(crate) fn add(trials: &mut Trials) {
             prepared_reduction::<PolynomialHash>(reduction)
         });
     }
-    trials.add("prepared_runs_have_launch_spans_only", told_of);
+    trials.add("prepared_runs_have_launch_spans_only", launch_spans);
     trials.add("prepared_runs_refuse_wrong_arguments", errors);
     trials.add("prepared_runs_take_little_host_time", host_time);
 }
@@ -420,8 +420,8 @@ fn totals_and_segments() -> Outcome {
         ensure(first_difference(&total, &output[len - 1..]).is_none(), || format!("total of {len} elements"))?;
     }
     with_total.run_into_with_total(&input.slice(..0), &mut output.slice_mut(..0), &mut total)?;
-    let of_nothing = stream.clone_dtoh(&total)?;
-    ensure(first_difference(&of_nothing, &[Interval::initial_value()]).is_none(), || "total of nothing".to_owned())?;
+    let of_empty = stream.clone_dtoh(&total)?;
+    ensure(first_difference(&of_empty, &[Interval::initial_value()]).is_none(), || "total of nothing".to_owned())?;
 
     let flags: Vec<u8> = (0..longest as u64).map(|i| u8::from(mixed(i).is_multiple_of(100))).collect();
     let numbers: Vec<u32> = (0..longest as u32).collect();
@@ -451,8 +451,8 @@ fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
             None => reduce,
         };
         let sums = reference::scan(&Op::new(), ScanKind::Inclusive, initial_value, &items);
-        let of_nothing = initial_value.or_else(|| Op::new().identity()).ok_or("no identity")?;
-        let expected = |len: usize| if len == 0 { of_nothing } else { sums[len - 1] };
+        let of_empty = initial_value.or_else(|| Op::new().identity()).ok_or("no identity")?;
+        let expected = |len: usize| if len == 0 { of_empty } else { sums[len - 1] };
         let is_right = |found: &[Op::Item], len: usize, what: &str| {
             let right = first_difference(found, &[expected(len)]).is_none();
             ensure(right, || format!("{what}, {len} elements, initial value {}", initial_value.is_some()))
@@ -484,7 +484,7 @@ fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
 }
 
 /// A run of a handle is a launch, and nothing else.
-fn told_of() -> Outcome {
+fn launch_spans() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let scan = scanner.scan(ops::sum::<u32>()).on(&stream).prepare(100_000)?;
@@ -494,9 +494,9 @@ fn told_of() -> Outcome {
     let spans = Spans::default();
     let run = || scan.run_into(&input, &mut output).and_then(|()| sum.run_into(&input, &mut result));
     tracing::subscriber::with_default(spans.subscriber(tracing::Level::TRACE), run)?;
-    let told: Vec<_> = spans.take().into_iter().map(|record| (record.name, record.fields["len"].clone())).collect();
+    let found: Vec<_> = spans.take().into_iter().map(|record| (record.name, record.fields["len"].clone())).collect();
     let launch = || ("launch", "70000".to_owned());
-    ensure(told == [launch(), launch()], || format!("{told:?}"))?;
+    ensure(found == [launch(), launch()], || format!("{found:?}"))?;
     ensure(stream.clone_dtoh(&result)? == [70_000], || "the sum is wrong".to_owned())
 }
 

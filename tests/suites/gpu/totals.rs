@@ -29,12 +29,12 @@ pub(crate) fn add(trials: &mut Trials) {
         of_segments::<AffineU32>(&[1, 33, 8_192, 8_193, 70_003, 3_000_001])?;
         of_segments::<MatrixProduct<3>>(&[100_003])
     });
-    trials.add("totals_of_segments_of_no_elements", of_nothing);
-    trials.add("totals_of_scans_of_no_elements", || {
+    trials.add("totals_of_segments_totals_of_empty_scans", totals_of_empty_segments);
+    trials.add("totals_of_scans_totals_of_empty_scans", || {
         let (value, other) = (AffineU32::initial_value(), AffineU32::input(7));
-        of_no_elements(AffineU32, value, other)?;
-        of_no_elements(Register, 9, 7)?;
-        of_no_elements(ops::with_exclusive(AffineU32), value, other)
+        totals_of_empty_scans(AffineU32, value, other)?;
+        totals_of_empty_scans(Register, 9, 7)?;
+        totals_of_empty_scans(ops::with_exclusive(AffineU32), value, other)
     });
     trials.add("totals_of_segments_in_a_graph", graph);
     trials.add("reductions_with_wrong_arguments_are_refused", refused);
@@ -139,7 +139,7 @@ fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
     Ok(())
 }
 
-fn of_nothing() -> Outcome {
+fn totals_of_empty_segments() -> Outcome {
     let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let reduce = scanner.reduce(ops::sum::<i32>()).init(40);
@@ -155,8 +155,8 @@ fn of_nothing() -> Outcome {
     ensure(stream.clone_dtoh(&totals)? == [1], || "written beyond the results".to_owned())
 }
 
-/// There is no total but an initial value; into memory the start is written in its place.
-fn of_no_elements<Op: ScanOp + Clone>(op: Op, value: Op::Carry, other: Op::Carry) -> Outcome {
+/// The total of an empty scan is its initial value. Without one there is none, and the start is written into memory.
+fn totals_of_empty_scans<Op: ScanOp + Clone>(op: Op, value: Op::Carry, other: Op::Carry) -> Outcome {
     let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let (nothing, mut none) = (stream.null::<Op::Input>()?, stream.null::<Op::Output>()?);

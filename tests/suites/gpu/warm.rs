@@ -54,7 +54,7 @@ fn allocations<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<u64, E> {
 
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("prepared_runs_allocate_nothing", allocate_nothing);
-    trials.add("prepared_runs_do_not_wait_for_another_threads_compilation", wait_for_nobody);
+    trials.add("prepared_runs_do_not_wait_for_another_threads_compilation", run_while_another_thread_compiles);
 }
 
 fn allocate_nothing() -> Outcome {
@@ -89,7 +89,7 @@ fn allocate_nothing() -> Outcome {
     Ok(stream.synchronize()?)
 }
 
-/// Operators that nobody has compiled yet.
+/// Operators that are not compiled yet.
 #[derive(Clone, Copy)]
 struct Fresh<const N: u32>;
 
@@ -103,7 +103,7 @@ impl<const N: u32> ScanOp for Fresh<N> {
 }
 
 /// While one thread compiles, loads, and copies megabytes, another one's runs go on.
-fn wait_for_nobody() -> Outcome {
+fn run_while_another_thread_compiles() -> Outcome {
     let scanner = Scanner::builder().device(0).no_cache().build()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let handle = scanner.scan(ops::sum::<u32>()).on(&stream).prepare(100_000)?;
@@ -135,7 +135,7 @@ fn wait_for_nobody() -> Outcome {
         }
         let took = busy.join().map_err(|_| "a panic")??;
         println!("{runs} runs while another thread worked for {took:?}; the longest took {longest:?} of the host");
-        // Whoever waits for a compilation comes between two of them at best.
+        // A run that waited for a compilation would come between two of them at best.
         ensure(runs >= 50, || format!("{runs} runs in {took:?}, the longest of {longest:?}"))
     })
 }

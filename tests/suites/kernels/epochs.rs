@@ -1,5 +1,5 @@
-//! Kernels that keep tile statuses from run to run, in the emulator: many runs on one memory, and the launches after
-//! which the epochs come round again.
+//! Kernels that keep tile statuses from run to run, in the emulator: many runs on one memory, and the launches at the
+//! end of a cycle of epochs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -17,7 +17,7 @@ use scan_tests::{
 
 use super::axis::{SHAPES, program as columns_program};
 
-/// So many epochs fit the tag of a status.
+/// The number of epochs that fit the tag of a status.
 const CYCLE: u32 = 1 << 30;
 
 /// Every strategy whose kernels publish statuses.
@@ -165,7 +165,7 @@ where
     from_last(program, seed)
 }
 
-fn nothing_goes_wrong<Op: TestOperator + Clone>()
+fn every_launch_matches_the_reference<Op: TestOperator + Clone>()
 where
     Op::Item: std::fmt::Debug,
 {
@@ -177,13 +177,13 @@ where
 }
 
 #[test]
-fn statuses_of_one_packet() {
-    nothing_goes_wrong::<ops::Sum<i32>>();
+fn statuses_of_one_packet_match_the_reference_in_every_epoch() {
+    every_launch_matches_the_reference::<ops::Sum<i32>>();
 }
 
 #[test]
-fn statuses_of_several_packets() {
-    nothing_goes_wrong::<Interval>();
+fn statuses_of_several_packets_match_the_reference_in_every_epoch() {
+    every_launch_matches_the_reference::<Interval>();
 }
 
 /// Changes of the text, one at a time: some run shows each, whichever the strategy.
@@ -211,7 +211,7 @@ fn planted_faults_are_found() {
     }
     let mutants: Vec<_> = one_in(FEW, mutants).collect();
     Module::compile(&mutants.iter().map(|(_, mutant)| &mutant.source).collect::<Vec<_>>()).unwrap();
-    let is_found = |mutant: &Program<Interval>| (0..9).any(|seed| is_wrong(mutant, seed));
+    let is_found = |mutant: &Program<Interval>| (0..9).any(|seed| goes_wrong(mutant, seed));
     let survivors: Vec<_> = mutants.iter().filter(|(_, mutant)| !is_found(mutant)).map(|(what, _)| what).collect();
     assert!(survivors.is_empty(), "not found: {survivors:#?}");
 }
@@ -232,7 +232,7 @@ where
 
 /// Any other launch leaves the statuses that it does not publish alone: to clear them takes longer than to scan.
 #[test]
-fn only_the_last_launches_of_a_cycle_clear() {
+fn only_the_last_launches_of_a_cycle_clear_statuses() {
     for program in programs::<Interval>() {
         let clears = |program: &_| written_with_room_for(program, 2) != written_with_room_for(program, 14);
         assert!(!clears(&program), "{}", program.plan);
@@ -248,7 +248,7 @@ type Launch<'l> = &'l dyn Fn(u32) -> (u64, Vec<u8>);
 /// The last two launches of a cycle of epochs write what a launch in the middle writes, and clear each status in which
 /// nothing is published. Of a published status that is cleared, another block waits for ever. A status that is left is
 /// taken for a published one when its epoch recurs.
-fn clears_what_it_does_not_publish(cycle: u32, launch: Launch<'_>) -> Result<(), String> {
+fn check_cleared(cycle: u32, launch: Launch<'_>) -> Result<(), String> {
     let (written, statuses) = launch(cycle / 2);
     let unused = statuses.chunks(16).filter(|packet| packet.iter().all(|byte| *byte == 0)).count() as u64 * 16;
     for epoch in [cycle - 2, cycle - 1, u32::MAX - 1, u32::MAX] {
@@ -273,7 +273,7 @@ fn statuses_of(kept: &[u8]) -> Vec<u8> {
     kept[256..].to_vec()
 }
 
-fn of_tiles(program: &Program<Interval>, tiles: u64) -> Result<(), String> {
+fn check_cleared_for_tiles(program: &Program<Interval>, tiles: u64) -> Result<(), String> {
     let length = tiles * u64::from(program.plan.tile);
     let mut program = program.clone();
     let segmented = !program.plan.spec.segments.is_none();
@@ -285,7 +285,7 @@ fn of_tiles(program: &Program<Interval>, tiles: u64) -> Result<(), String> {
     };
     let _: u64 = run(&program);
     let kept = program.kept_bytes().clone();
-    clears_what_it_does_not_publish(CYCLE, &|epoch| {
+    check_cleared(CYCLE, &|epoch| {
         let mut program = program.clone();
         *program.kept_bytes() = kept.clone();
         fresh(program.kept_bytes(), epoch);
@@ -294,10 +294,11 @@ fn of_tiles(program: &Program<Interval>, tiles: u64) -> Result<(), String> {
 }
 
 #[test]
-fn the_last_launches_of_a_cycle_clear_what_they_do_not_publish() {
+fn the_last_launches_of_a_cycle_clear_unpublished_statuses() {
     for program in programs::<Interval>() {
         for tiles in [2, 3, 5, 14] {
-            of_tiles(&program, tiles).unwrap_or_else(|error| panic!("{tiles} tiles: {error}\n{}", program.plan));
+            check_cleared_for_tiles(&program, tiles)
+                .unwrap_or_else(|error| panic!("{tiles} tiles: {error}\n{}", program.plan));
         }
     }
 }
@@ -305,7 +306,7 @@ fn the_last_launches_of_a_cycle_clear_what_they_do_not_publish() {
 /// Epochs of scans along an axis, whose statuses tell laps of a ring.
 const CYCLE_OF_COLUMNS: u32 = 1 << 22;
 
-fn of_columns(program: &ColumnsProgram<Interval>, axis: &Axis) -> Result<(), String> {
+fn check_cleared_for_columns(program: &ColumnsProgram<Interval>, axis: &Axis) -> Result<(), String> {
     let input = elements(axis, 1 << 32, Interval::input);
     let run = |program: &ColumnsProgram<Interval>| {
         let emulator = Emulator::new(1).resident_blocks(usize::MAX).check(adjacent);
@@ -315,7 +316,7 @@ fn of_columns(program: &ColumnsProgram<Interval>, axis: &Axis) -> Result<(), Str
     let mut program = program.clone();
     let _: u64 = run(&program);
     let kept = program.kept_bytes().clone();
-    clears_what_it_does_not_publish(CYCLE_OF_COLUMNS, &|epoch| {
+    check_cleared(CYCLE_OF_COLUMNS, &|epoch| {
         let mut program = program.clone();
         *program.kept_bytes() = kept.clone();
         fresh(program.kept_bytes(), epoch);
@@ -325,7 +326,7 @@ fn of_columns(program: &ColumnsProgram<Interval>, axis: &Axis) -> Result<(), Str
 
 /// Rows of tiles that are fewer than a window, more than a window, and more than have statuses at once.
 #[test]
-fn the_last_launches_of_a_cycle_clear_what_they_do_not_publish_of_columns() {
+fn the_last_launches_of_a_cycle_clear_unpublished_statuses_of_columns() {
     for index in [0, 1, 5] {
         let program = columns_program::<Interval>(SHAPES[index], (ScanKind::Inclusive, false), false);
         let (threads, run, width, across, _) = SHAPES[index];
@@ -333,52 +334,52 @@ fn the_last_launches_of_a_cycle_clear_what_they_do_not_publish_of_columns() {
         for tiles in [2, 3, 9, 40] {
             for columns in [width * across, 3 * width * across] {
                 let axis = Axis::of(&[rows * tiles, columns as usize], 0).unwrap();
-                let cleared = of_columns(&program, &axis);
+                let cleared = check_cleared_for_columns(&program, &axis);
                 cleared.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
             }
         }
     }
 }
 
-/// The last launches of a cycle clear what groups do not tell in them.
+/// The last launches of a cycle clear the statuses of groups that they do not publish.
 #[test]
-fn a_planted_fault_of_groups_is_found() {
+fn groups_that_clear_too_few_statuses_are_found() {
     let from = "tiles % gridDim.x / GROUP;";
     let mut programs = programs::<Interval>();
     programs.retain(|program| program.source.text.contains(from));
     assert!(!programs.is_empty(), "none has groups");
     for mut program in programs {
         program.source.text = program.source.text.replace(from, "(tiles + gridDim.x - 1) % gridDim.x / GROUP + 1;");
-        assert!((0..9).any(|seed| is_wrong(&program, seed)), "not found: {}", program.plan);
+        assert!((0..9).any(|seed| goes_wrong(&program, seed)), "not found: {}", program.plan);
     }
 }
 
-/// Sums of more than two packets are read packet by packet, each with a tag of its own.
+/// States of more than two packets are read packet by packet, each with a tag of its own.
 #[test]
-fn a_planted_fault_of_packets_is_found() {
+fn planted_tags_of_packets_without_epochs_are_found() {
     let (from, to) = ("window.loaded[k].tag - STATUSES * epoch", "window.loaded[k].tag % STATUSES");
     let mut programs = programs::<MatrixProduct<3>>();
     programs.retain(|program| program.source.text.contains(from));
     assert!(!programs.is_empty(), "none reads packets");
     for mut program in programs {
-        assert!(!up_and_down_may_differ(&program, 0), "{}", program.plan);
+        assert!(!up_and_down_goes_wrong(&program, 0), "{}", program.plan);
         program.source.text = program.source.text.replace(from, to);
-        assert!((0..9).any(|seed| up_and_down_may_differ(&program, seed)), "not found: {}", program.plan);
+        assert!((0..9).any(|seed| up_and_down_goes_wrong(&program, seed)), "not found: {}", program.plan);
     }
 }
 
-/// Whether any of the runs goes wrong.
-fn is_wrong<Op: TestOperator + Clone>(program: &Program<Op>, seed: u64) -> bool
+/// Whether any of the runs fails.
+fn goes_wrong<Op: TestOperator + Clone>(program: &Program<Op>, seed: u64) -> bool
 where
     Op::Item: std::fmt::Debug,
 {
-    up_and_down_may_differ(program, seed)
+    up_and_down_goes_wrong(program, seed)
         || from_last_but_one(program, seed).is_err()
         || from_last(program, seed).is_err()
 }
 
-/// Whether a run goes wrong, whatever is then in the memory.
-fn up_and_down_may_differ<Op: TestOperator + Clone>(program: &Program<Op>, seed: u64) -> bool
+/// Whether one of some runs of several lengths fails.
+fn up_and_down_goes_wrong<Op: TestOperator + Clone>(program: &Program<Op>, seed: u64) -> bool
 where
     Op::Item: std::fmt::Debug,
 {

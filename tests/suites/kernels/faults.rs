@@ -1,4 +1,4 @@
-//! Faults planted into generated kernels, one at a time: the emulator finds each, and calls it by its name.
+//! Faults planted into generated kernels, one at a time: the emulator finds each, and names its kind.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -35,7 +35,7 @@ fn hierarchical() -> Program<Interval> {
     program(Carry::Hierarchical, ScanKind::Inclusive, false)
 }
 
-/// Changes the one place in the text that says `from`.
+/// Changes the only place in the text with `from`.
 fn plant(mut program: Program<Interval>, from: &str, to: &str) -> Program<Interval> {
     let text = &program.source.text;
     assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once:\n{text}");
@@ -56,8 +56,8 @@ fn input(length: u64) -> Vec<Span> {
 
 const LENGTH: u64 = 1_500;
 
-/// What the emulator finds, whatever the seed. Each run has fresh memory: what the same input has left there could be taken for
-/// what is to come.
+/// The faults that the emulator finds with each of several seeds. Each run has fresh memory, because the results of an
+/// earlier one could pass for its own.
 fn faults(program: &Program<Interval>) -> Vec<(FaultKind, u32, String)> {
     (0..6)
         .map(|seed| match program.clone().verify(&emulator(seed).resident_blocks(1 + seed as usize), &input(LENGTH)) {
@@ -68,7 +68,7 @@ fn faults(program: &Program<Interval>) -> Vec<(FaultKind, u32, String)> {
         .collect()
 }
 
-/// The number of the line that has this in it, which must be the only one.
+/// The number of the only line that contains this.
 fn line_of(program: &Program<Interval>, part: &str) -> u32 {
     let mut lines = program.source.text.lines().zip(1..).filter(|(line, _)| line.contains(part));
     let (_, number) = lines.next().unwrap();
@@ -83,7 +83,7 @@ fn assert_faults(program: &Program<Interval>, is_expected: impl Fn(&FaultKind) -
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_planted() {
+fn unchanged_kernels_have_no_fault() {
     let chained = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
     for program in [hierarchical(), program(Carry::Hierarchical, ScanKind::Exclusive, true), by_flags(FENCED), chained]
     {
@@ -119,7 +119,7 @@ fn two_writers_are_a_race() {
 }
 
 #[test]
-fn a_read_of_what_nothing_has_written() {
+fn a_read_of_unwritten_shared_memory_is_found_with_its_place() {
     let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    const size_t index = extent.start + place_of(i, TILE);\n    Prefix prefix";
     let program = plant(hierarchical(), from, &from.replace("threadIdx.x;", "threadIdx.x + 1;"));
     let line = line_of(&program, "combine(x[i - stride], x[i])");
@@ -130,7 +130,7 @@ fn a_read_of_what_nothing_has_written() {
 }
 
 #[test]
-fn a_use_of_a_variable_that_was_given_no_value() {
+fn a_variable_without_a_value_is_found() {
     let program = plant(
         hierarchical(),
         "    if (combines) {\n      x[i] = partial;",
@@ -140,7 +140,7 @@ fn a_use_of_a_variable_that_was_given_no_value() {
 }
 
 #[test]
-fn a_load_outside_of_the_input() {
+fn a_load_beyond_the_input_is_found_with_its_place() {
     let program = plant(hierarchical(), "n - start < tile_length() ? (unsigned)(n - start) : tile_length()", "TILE");
     let line = line_of(&program, "append_input(op, prefix, source.input[index]);");
     for (kind, found, text) in faults(&program) {
@@ -151,7 +151,7 @@ fn a_load_outside_of_the_input() {
 }
 
 #[test]
-fn swapped_operands() {
+fn swapped_operands_are_found() {
     for (from, to) in [
         ("combine(x[i - stride], x[i])", "combine(x[i], x[i - stride])"),
         ("combine(prefix.value, state)", "combine(state, prefix.value)"),
@@ -163,7 +163,7 @@ fn swapped_operands() {
 }
 
 #[test]
-fn the_operator_applied_to_padding() {
+fn an_operator_that_combines_padding_is_found() {
     // Padding that nothing has written, and padding that holds some element.
     let unwritten = plant(hierarchical(), "stride <= i && i < count", "stride <= i");
     assert_faults(&unwritten, |kind| matches!(kind, FaultKind::Uninitialised { spot: Some(_) }));
@@ -176,7 +176,7 @@ fn the_operator_applied_to_padding() {
 }
 
 #[test]
-fn the_initial_value_applied_per_tile() {
+fn an_initial_value_for_each_tile_is_found() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
     let from = "shared_prefix = then(op, prefix, aggregates[blockIdx.x - 1]);";
     assert_faults(&plant(program, from, "shared_prefix = prefix.value;"), |kind| {
@@ -185,7 +185,7 @@ fn the_initial_value_applied_per_tile() {
 }
 
 #[test]
-fn an_exclusive_shift_at_the_edge_of_a_tile() {
+fn a_wrong_exclusive_shift_at_the_edge_of_a_tile_is_found() {
     let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
     let first = "i == 0 && head > 0 ? value_of(op, reaching)";
     let forgotten = plant(program(), first, "i == 0 && head > 0 ? op.identity()");
@@ -198,7 +198,7 @@ fn an_exclusive_shift_at_the_edge_of_a_tile() {
 }
 
 #[test]
-fn an_output_that_is_never_written() {
+fn an_output_that_is_not_written_is_found() {
     let program = plant(
         hierarchical(),
         "output[index] = output_at(op, result, own",
@@ -213,7 +213,7 @@ fn an_output_that_is_never_written() {
 }
 
 #[test]
-fn a_barrier_that_not_all_threads_reach() {
+fn a_barrier_that_not_all_threads_reach_is_found() {
     let after = "    __syncthreads(); // this step has been read\n";
     let divergent =
         plant(hierarchical(), after, &format!("{after}    if (i < 16) {{\n      __syncthreads();\n    }}\n"));
@@ -223,7 +223,7 @@ fn a_barrier_that_not_all_threads_reach() {
 }
 
 #[test]
-fn a_shuffle_that_not_all_lanes_reach() {
+fn a_shuffle_that_not_all_lanes_reach_is_found() {
     let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false, 32);
     let from = "prefix = scan_warp(op, prefix, lane, values, marks);";
     let program = plant(program, from, &format!("if (lane < values) {{ {from} }}"));
@@ -232,10 +232,10 @@ fn a_shuffle_that_not_all_lanes_reach() {
 }
 
 #[test]
-fn a_message_taken_before_it_is_whole() {
+fn a_status_read_before_all_its_packets_are_published_is_found() {
     let program = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
     let program = plant(program, "whole = whole && packet.tag == tag;", "");
-    // Whether the halves are taken apart is a matter of luck; some seed shows it.
+    // Whether a packet is read before the other is published depends on the seed; some seed shows it.
     let found = (0..40).any(|seed| {
         matches!(program.verify(&emulator(seed), &input(LENGTH)), Err(EmulatorError::Fault(fault))
             if matches!(fault.kind, FaultKind::Operands { .. } | FaultKind::WrongOutput { .. }))
@@ -244,7 +244,7 @@ fn a_message_taken_before_it_is_whole() {
 }
 
 #[test]
-fn tiles_numbered_by_block_index_with_one_block_at_a_time() {
+fn tiles_by_block_index_with_one_resident_block_are_a_deadlock() {
     let program = program(Carry::Chained(TileNumbers::BlockIndex), ScanKind::Inclusive, false);
     let line = line_of(&program, "load_relaxed(&from->packets[k])");
     for seed in 0..6 {
@@ -255,11 +255,11 @@ fn tiles_numbered_by_block_index_with_one_block_at_a_time() {
         assert!(matches!(fault.kind, FaultKind::Deadlock { blocks_not_started: 1.. }), "{fault}");
         assert_eq!(fault.place.line, line);
     }
-    // All at once, they come through.
+    // With all blocks resident there is no deadlock.
     program.verify(&emulator(0).resident_blocks(1_000), &input(LENGTH)).unwrap();
 }
 
-/// The protocols of [`by_flags`]: how a block tells its sum, and how the next one takes it.
+/// The protocols of [`by_flags`]: how a block publishes its prefix, and how the next one polls for it.
 const FENCED: (&str, &str) = (
     "slots[number].value = sum; fence(); store_relaxed(&slots[number].flag, epoch);",
     "while (load_relaxed(&before->flag) != epoch) { pause(); } fence();",
@@ -270,13 +270,13 @@ const RELEASED: (&str, &str) = (
 );
 
 /// A chained scan as it is first written, by a flag beside the value, one thread a tile.
-fn by_flags((tell, take): (&str, &str)) -> Program<Interval> {
+fn by_flags((publish, poll): (&str, &str)) -> Program<Interval> {
     let mut program = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
     program.plan.programmatic = false; // this kernel does not wait for what is before it
     let text = &program.source.text;
     let end = text.find("constexpr unsigned").unwrap();
     let end = text[..end].rfind("};\n").unwrap() + 3;
-    let tell = tell.replace("slots[number].value", "slot->value").replace("slots[number].flag", "slot->flag");
+    let publish = publish.replace("slots[number].value", "slot->value").replace("slots[number].flag", "slot->flag");
     program.source.text = format!(
         "{}
 struct Slot {{
@@ -301,12 +301,12 @@ extern \"C\" __global__ void interval_scan_chained(
   State so_far;
   if (number > 0) {{
     Slot* before = slots + number - 1;
-    {take}
+    {poll}
     so_far = before->value;
     sum = op.combine(so_far, sum);
   }}
   Slot* slot = slots + number;
-  {tell}
+  {publish}
   for (size_t i = start; i < end; i++) {{
     if (i == 0) {{
       so_far = input[0];
@@ -323,7 +323,7 @@ extern \"C\" __global__ void interval_scan_chained(
 }
 
 #[test]
-fn a_flag_published_before_its_value() {
+fn a_flag_published_before_its_value_is_found() {
     for protocol in [FENCED, RELEASED] {
         for seed in 0..6 {
             by_flags(protocol).verify(&emulator(seed), &input(LENGTH)).unwrap();
@@ -345,7 +345,7 @@ fn a_flag_published_before_its_value() {
                 FaultKind::Race { spot, .. } | FaultKind::Uninitialised { spot: Some(spot) } => {
                     spot.buffer.starts_with("workspace")
                 }
-                FaultKind::Operands { .. } => true, // the zeros that stood there before
+                FaultKind::Operands { .. } => true, // of the zeros that were there before
                 _ => false,
             };
             assert!(found, "{protocol:?}: {text}");
@@ -354,14 +354,14 @@ fn a_flag_published_before_its_value() {
 }
 
 #[test]
-fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
+fn a_value_and_a_flag_by_relaxed_stores_need_both_fences() {
     // No access is a race, but the hardware may show the flag before the value.
-    let tell = "unsigned long long words[3]; memcpy(words, &sum, 24); for (int k = 0; k < 3; k++) { \
+    let publish = "unsigned long long words[3]; memcpy(words, &sum, 24); for (int k = 0; k < 3; k++) { \
                 store_relaxed(&slots[number].word[k], words[k]); } FENCE store_relaxed(&slots[number].flag, epoch);";
-    let take = "while (load_relaxed(&before->flag) != epoch) { pause(); } FENCE unsigned long long words[3]; \
+    let poll = "while (load_relaxed(&before->flag) != epoch) { pause(); } FENCE unsigned long long words[3]; \
                 for (int k = 0; k < 3; k++) { words[k] = load_relaxed(&before->word[k]); } memcpy(&so_far, words, 24);";
-    for (tell_fence, take_fence) in [("fence();", "fence();"), ("", "fence();"), ("fence();", ""), ("", "")] {
-        let protocol = (&*tell.replace("FENCE", tell_fence), &*take.replace("FENCE", take_fence));
+    for (publish_fence, poll_fence) in [("fence();", "fence();"), ("", "fence();"), ("fence();", ""), ("", "")] {
+        let protocol = (&*publish.replace("FENCE", publish_fence), &*poll.replace("FENCE", poll_fence));
         let mut program = by_flags(protocol);
         let text = &program.source.text;
         let text = text
@@ -369,7 +369,7 @@ fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
             .replace("  Input value;\n", "  unsigned long long word[3];\n");
         program.source.text = text.replace("    so_far = before->value;\n", "");
         let found = (0..10).find_map(|seed| program.clone().verify(&emulator(seed), &input(LENGTH)).err());
-        if (tell_fence, take_fence) == ("fence();", "fence();") {
+        if (publish_fence, poll_fence) == ("fence();", "fence();") {
             assert!(found.is_none(), "{}", found.unwrap());
         } else {
             let Some(EmulatorError::Fault(fault)) = found else { panic!("{protocol:?}: {found:?}") };
@@ -379,19 +379,20 @@ fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
 }
 
 #[test]
-fn an_endless_loop() {
+fn an_endless_loop_is_found() {
     let program = plant(hierarchical(), "stride < count; stride *= 2", "stride < count;");
     let emulator = emulator(0).limit(100_000);
     let Err(EmulatorError::Fault(fault)) = program.verify(&emulator, &input(LENGTH)) else { panic!() };
     assert!(matches!(fault.kind, FaultKind::Endless | FaultKind::Operands { .. }), "{fault}");
 }
 
-/// The name of the variable that has [`an_endless_loop_of_no_accesses`] run the loop.
+/// The name of the variable that has [`an_endless_loop_without_accesses_ends_the_process_with_its_place`] run the loop.
 const ENDLESS: &str = "SCAN_TESTS_ENDLESS_LOOP";
 
-/// What no count of accesses ends, the watchdog does: with the process, so it is another one that runs the loop.
+/// A loop without accesses is ended by the watchdog, not by a count of accesses. The watchdog ends the process, so
+/// another process runs the loop.
 #[test]
-fn an_endless_loop_of_no_accesses() {
+fn an_endless_loop_without_accesses_ends_the_process_with_its_place() {
     if std::env::var_os(ENDLESS).is_some() {
         let place = "const unsigned elements = (unsigned)n;";
         let program = plant(hierarchical(), place, &format!("{place}\n  for (unsigned k = 1; k > 0; k |= 1) {{}}"));
@@ -399,15 +400,16 @@ fn an_endless_loop_of_no_accesses() {
         panic!("{:?}", program.verify(&emulator, &input(10)).err());
     }
     let mut test = std::process::Command::new(std::env::current_exe().unwrap());
-    test.args(["--exact", "faults::an_endless_loop_of_no_accesses", "--nocapture"]).env(ENDLESS, "1");
+    test.args(["--exact", "faults::an_endless_loop_without_accesses_ends_the_process_with_its_place", "--nocapture"])
+        .env(ENDLESS, "1");
     let output = test.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    assert!(told.contains("interval_scan_block") && told.contains("an endless loop?"), "{told}");
+    assert!(message.contains("interval_scan_block") && message.contains("an endless loop?"), "{message}");
 }
 
 #[test]
-fn text_that_is_not_known_is_refused() {
+fn code_beyond_the_dialect_is_refused() {
     const PLACE: &str = "const unsigned elements = (unsigned)n;";
     for unknown in [
         "auto first = tile[0];",
@@ -425,7 +427,7 @@ fn text_that_is_not_known_is_refused() {
 /// A program for each part of the ladder, and the part of its text in which mutants are made.
 fn parts() -> Vec<(Program<Interval>, std::ops::Range<usize>)> {
     let carries = [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
-    // Exclusive scans read their left neighbour's sum, which asks for one barrier more.
+    // Exclusive scans read their left neighbour's partial result, which needs one more barrier.
     let of_network = |network| (BlockScan::of(network), Carry::OneBlock, ScanKind::Exclusive);
     let blelloch = Network::Blelloch { padded: false };
     let mut chosen: Vec<_> = strategies::NETWORKS.into_iter().map(of_network).collect();
@@ -451,14 +453,14 @@ fn parts() -> Vec<(Program<Interval>, std::ops::Range<usize>)> {
     chosen.into_iter().map(with_range).collect()
 }
 
-/// The mutants that no run tells from the original.
+/// The mutants that no run distinguishes from the original.
 fn survivors<T: Clone>(mutants: &[(T, Program<Interval>)]) -> Vec<T> {
     let sources: Vec<_> = mutants.iter().map(|(_, mutant)| &mutant.source).collect();
     Module::compile(&sources).unwrap();
     let survives = |program: &Program<Interval>| {
         let lengths = [LENGTH, 65, 128, 140, 5_000, 1_025];
         (0..24).all(|seed: usize| {
-            // With many blocks at once, a block looks back over more than one warp can see.
+            // With many resident blocks, a block looks back over more than one window.
             let resident = [1, 2, 4, 7, 100][seed % 5];
             let emulator = emulator(seed as u64).resident_blocks(resident).interrupt_once_in(5);
             program.verify(&emulator, &input(lengths[seed % lengths.len()])).is_ok()
@@ -467,8 +469,8 @@ fn survivors<T: Clone>(mutants: &[(T, Program<Interval>)]) -> Vec<T> {
     mutants.iter().filter(|(_, mutant)| survives(mutant)).map(|(what, _)| what.clone()).collect()
 }
 
-/// Barriers that the rest of the text does without: what stands before and after them is done by the same threads. They
-/// say where a phase ends, and cost next to nothing. Each with the line after it.
+/// Barriers that no result needs, because the same threads work before and after them. They mark the end of a phase,
+/// and cost next to nothing. Each with the line after it.
 const SPARE_BARRIERS: [(&str, &str); 3] = [
     ("Hillis-Steele in the block; one block", "if (i < count) {"),
     ("warp shuffles in the block; one block", "if (i < count) {"),
@@ -477,7 +479,7 @@ const SPARE_BARRIERS: [(&str, &str); 3] = [
 
 /// Every barrier of every part of the ladder, left out on its own: some run shows it, unless it is known to be spare.
 #[test]
-fn every_barrier_is_needed() {
+fn every_barrier_left_out_is_found_unless_spare() {
     let mut mutants = Vec::new();
     for (program, range) in parts() {
         let text = &program.source.text;
@@ -502,7 +504,7 @@ fn every_barrier_is_needed() {
 
 /// Every application of the operator in every part of the ladder, with its operands swapped: some run shows it.
 #[test]
-fn every_order_of_operands_matters() {
+fn operands_swapped_at_any_call_are_found() {
     let mut mutants = Vec::new();
     for (program, range) in parts() {
         let text = &program.source.text;
@@ -532,9 +534,9 @@ fn every_order_of_operands_matters() {
     assert_eq!(survivors(&mutants), []);
 }
 
-/// An array of the thread's own, at the end of a structure, of which an element more is read.
+/// A read beyond an array in a local structure, of which it is the last field.
 #[test]
-fn an_index_beyond_the_end_of_a_threads_own_array() {
+fn an_index_beyond_a_threads_own_array_is_found() {
     let program = program_of(BlockScan::in_registers(), Carry::OneBlock, ScanKind::Inclusive, false, 32);
     let program = plant(program, "= opaque_word(words.word[k])", "= opaque_word(words.word[k + 1000])");
     assert_faults(&program, |kind| matches!(kind, FaultKind::OwnArray { index: 1000.. }));
@@ -542,7 +544,7 @@ fn an_index_beyond_the_end_of_a_threads_own_array() {
 
 /// A CPU takes the number of bits modulo that of the value, a GPU does not.
 #[test]
-fn a_shift_by_more_bits_than_there_are() {
+fn a_shift_by_more_bits_than_the_type_has_is_found() {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry: Carry::OneBlock });
     let mut program = Program::new(ops::sum::<u8>(), ScanKind::Inclusive, None, &overrides).unwrap();

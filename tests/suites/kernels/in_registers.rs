@@ -60,13 +60,13 @@ fn climb_with<Op: TestOperator>(mut programs: Vec<Program<Op>>, prepare: impl Fn
 }
 
 #[test]
-fn interval() {
+fn intervals_match_the_reference() {
     let every_way = WAYS.map(|way| program::<Interval>(IN_REGISTERS[3], SHAPES[0], None, way));
     climb_with(every_way.to_vec(), |emulator| emulator.check(adjacent));
 }
 
 #[test]
-fn elements_of_every_size() {
+fn elements_of_several_sizes_match_the_reference() {
     climb::<ops::Sum<u8>>(|emulator| emulator);
     climb::<ops::Sum<i16>>(|emulator| emulator);
     climb::<ops::Sum<f32>>(|emulator| emulator);
@@ -78,9 +78,9 @@ fn elements_of_every_size() {
     climb::<MatrixProduct<4>>(|emulator| emulator);
 }
 
-/// Many tiles, so that looking back takes several windows, with several tiles in each lane.
+/// So many tiles that look-back reads several windows, each with several statuses for a lane.
 #[test]
-fn far_back() {
+fn look_back_over_several_windows_matches_the_reference() {
     let strategy = IN_REGISTERS[3];
     let program = program::<Interval>(strategy, (32, 1), None, WAYS[1]);
     for (seed, tiles) in [(1, 129), (2, 280)] {
@@ -156,9 +156,10 @@ fn planted_faults_of_narrow_elements_are_found() {
     faults_are_found(&program, &changes, |emulator| emulator);
 }
 
-/// A block that looks at all may sum up the tile of another only where no results take the place of elements.
+/// In look-at-all, a block may stand in for another only if the scan is not in place, because the other block may have
+/// overwritten the elements of its tile.
 #[test]
-fn in_place_nobody_sums_up_the_tiles_of_others() {
+fn a_planted_stand_in_for_another_block_in_place_is_found() {
     let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Inclusive, false));
     let input: Vec<_> = (0..9 * u64::from(program.plan.tile) - 5).map(Interval::input).collect();
     let is_found = |program: &Program<Interval>| {
@@ -173,13 +174,13 @@ fn in_place_nobody_sums_up_the_tiles_of_others() {
 }
 
 #[test]
-fn planted_faults_of_looking_at_all_are_found() {
+fn planted_faults_of_look_at_all_are_found() {
     let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
     let changes = [
         ("    __syncthreads(); // the aggregates of the warps have been read\n", ""),
         ("  __syncthreads(); // the aggregates of the warps have been written\n", ""),
         ("combine(prefix, window)", "combine(window, prefix)"),
-        // What is done for blocks that have not begun.
+        // The stand-in for blocks that have not started.
         ("must_arrive || !has_waited_long(polls)", "true"),
         ("missing &= missing - 1", "missing = 0"),
         ("first + threadIdx.x - lane + missing_lane", "first + missing_lane"),
@@ -197,9 +198,9 @@ fn planted_faults_of_looking_at_all_are_found() {
     faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
 }
 
-/// One text serves blocks of several sizes: here one whose blocks have half as many threads as it has room for.
+/// One text serves blocks of several sizes. Here blocks have half as many threads as the text is written for.
 #[test]
-fn kernels_serve_smaller_blocks() {
+fn planted_faults_of_blocks_smaller_than_their_kernel_are_found() {
     let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 16);
     limits.shared_bytes_per_block_optin = 227 * 1024;
     let programs = Program::ranges(&Interval::new(), &ScanSpec::inclusive(), None, &limits).unwrap();
@@ -248,7 +249,7 @@ fn kernels_serve_smaller_blocks() {
     }
 }
 
-/// A product that does not take zeros; what is scanned has none.
+/// A product that refuses zeros; the input has none.
 #[derive(Clone)]
 struct Checked;
 
@@ -262,7 +263,7 @@ impl ScanOp for Checked {
     }
 }
 
-/// The same, which takes them.
+/// The same, which accepts them.
 #[derive(Clone)]
 struct Unchecked;
 
@@ -276,7 +277,7 @@ impl ScanOp for Unchecked {
 }
 
 #[test]
-fn zeros_beyond_the_end_meet_only_operators_that_take_them() {
+fn only_operators_that_accept_zeros_combine_zeros_beyond_the_end() {
     fn texts<Op: ScanOp<Input = u32, State = u32, Output = u32> + Clone>(op: &Op, whole: bool) {
         let programs = Program::ranges(op, &ScanSpec::inclusive(), None, &DeviceLimits::BASELINE).unwrap();
         let [first, ..] = &programs[..] else { panic!("no plan") };

@@ -1,5 +1,4 @@
-//! Every rung of the ladder, executed in the emulator: the interval monoid over everything, many other operators over much
-//! of it.
+//! Every strategy, executed in the emulator: the interval monoid by all of them, many other operators by some.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -17,7 +16,7 @@ use scan_tests::{
     strategies,
 };
 
-/// Runs all; tells of every program that fails.
+/// Runs all programs, and reports every one that fails.
 fn climb_all<Op: TestOperator>(
     programs: &[Program<Op>],
     lengths: impl Fn(u64) -> Vec<u64>,
@@ -37,26 +36,27 @@ fn edges(tile: u64) -> Vec<u64> {
     vec![0, 1, 2, 3, 31, 32, 33, tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1, 1_019, 4_101]
 }
 
-/// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
+/// Strategies take the ways to scan in turn, and that leaves no code out: two adjacent lines of any strategy's text in
+/// any way are in an executed text.
 #[test]
-fn the_turns_leave_no_text_out() {
+fn strategies_in_turn_execute_every_pair_of_lines() {
     let all = || strategies::all().flat_map(|strategy| WAYS.map(|way| (strategy, way)));
     let text = |(strategy, way)| program::<Interval>(strategy, way, FEW_THREADS).unwrap().source.text;
     let executed: Vec<_> = (0..4).flat_map(in_turn).map(|program| program.source.text).collect();
     let left_out = strategies::never_executed(all().map(text), executed.iter().map(String::as_str));
     assert!(left_out.is_empty(), "{left_out:#?}");
-    let of_one_way: Vec<_> = in_turn(0).into_iter().map(|program| program.source.text).collect();
-    let left_out = strategies::never_executed(all().map(text), of_one_way.iter().map(String::as_str));
-    assert!(!left_out.is_empty(), "what is never executed would not be noticed");
+    let in_one_way: Vec<_> = in_turn(0).into_iter().map(|program| program.source.text).collect();
+    let left_out = strategies::never_executed(all().map(text), in_one_way.iter().map(String::as_str));
+    assert!(!left_out.is_empty(), "lines that are never executed would not be noticed");
 }
 
-/// What the planner chooses: the kernels for each range of lengths, at the ends of the range and, because they stand up to
-/// it, below it, with the sum of all elements.
+/// The kernels that the planner chooses for each range of lengths, at the ends of the range and below it, which they
+/// support as well; with the total.
 #[test]
-fn every_range_of_lengths() {
+fn planned_kernels_of_every_range_of_lengths_match_the_reference() {
     let mut programs = Vec::new();
-    // At the end of a range all multiprocessors have a block, and each of its threads a stack. In one of the ways that is a
-    // large device; with 40 blocks, too, there are more statuses than lanes in the warp that reads them.
+    // At the end of a range every multiprocessor has a block, and each of its threads a stack, so only one way has a
+    // large device. 40 blocks, too, have more statuses than the warp that reads them has lanes.
     for ((kind, with_initial_value), multiprocessors) in one_in(3, WAYS.into_iter().zip([40, 132, 40, 40])) {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let initial_value = with_initial_value.then(Interval::initial_value);
@@ -82,14 +82,14 @@ fn every_range_of_lengths() {
 }
 
 #[test]
-fn intervals_by_strategies_in_turn_in_each_way() {
+fn intervals_by_every_strategy_match_the_reference() {
     let programs = compiled_of_the_ladder((0..WAYS.len()).flat_map(in_turn));
     climb_all(&programs, edges, |emulator| emulator.check(adjacent));
 }
 
 /// Wider blocks, in which warps must wait for each other, and more elements.
 #[test]
-fn interval_in_blocks_of_several_warps() {
+fn intervals_in_blocks_of_several_warps_match_the_reference() {
     let programs: Vec<_> = strategies::all()
         .enumerate()
         .map(|(index, strategy)| {
@@ -124,7 +124,7 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
 
 // Every strategy with two of the first twelve, every thirteenth with each of the others; `soak` draws more.
 #[test]
-fn other_operators() {
+fn other_operators_match_the_reference() {
     other::<ops::Sum<i32>>(0, 6);
     other::<ops::Sum<f32>>(1, 6);
     other::<ops::Sum<u8>>(2, 6);

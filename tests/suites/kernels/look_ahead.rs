@@ -61,7 +61,7 @@ fn climb_at<Op: TestOperator>(
     lengths: impl Fn(u64) -> Vec<u64>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    // Mostly not all blocks find room at once, so that those that do tell the sums of the others' tiles.
+    // Mostly not all blocks are resident, so that the others stand in for them.
     let resident = |seed: u64| [1, 2, 3, usize::MAX][seed as usize / 5 % 4];
     climb_in_every_place(programs, lengths, |_, seed, emulator| prepare(emulator.resident_blocks(resident(seed))))
         .unwrap();
@@ -73,7 +73,7 @@ fn shapes<Op: TestOperator>() -> Vec<Program<Op>> {
 }
 
 #[test]
-fn interval() {
+fn intervals_match_the_reference() {
     let mut programs = shapes::<Interval>();
     programs.extend(WAYS.map(|way| program::<Interval>(SHAPES[0], way)));
     let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
@@ -86,7 +86,7 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
 }
 
 #[test]
-fn elements_of_every_size() {
+fn elements_of_several_sizes_match_the_reference() {
     climb::<ops::Sum<u8>>(|emulator| emulator);
     climb::<ops::Sum<i16>>(|emulator| emulator);
     climb::<ops::Sum<f32>>(|emulator| emulator);
@@ -98,9 +98,9 @@ fn elements_of_every_size() {
     climb::<MatrixProduct<4>>(|emulator| emulator);
 }
 
-/// Short inputs in every place; one that takes several rounds of the blocks in one place for each program.
+/// Short inputs in every place; one of several iterations of the blocks in one place for each program.
 #[test]
-fn the_largest_elements() {
+fn the_largest_elements_match_the_reference() {
     // In groups; and on two blocks, which use each stage more than once.
     for (seed, (blocks, tiles)) in (1..).zip([(5, 7), (2, 12)]) {
         let program = program::<MatrixProduct<8>>((32, 2, 5, 2, blocks), WAYS[3]);
@@ -186,7 +186,7 @@ impl ScanOp for Narrowing {
     }
 }
 
-/// What goes wrong in one of several runs.
+/// The error of the first of several runs that fails.
 fn fault_of<Op: ScanOp>(program: &Program<Op>, input: impl Fn(u64) -> Op::Input) -> Option<String>
 where
     Op::Output: std::fmt::Debug,
@@ -203,7 +203,7 @@ where
 }
 
 #[test]
-fn results_of_another_size_than_elements() {
+fn results_of_another_size_than_elements_match_the_reference() {
     for (shape, kind, initial_value) in
         [(SHAPES[2], ScanKind::Exclusive, None), (SHAPES[4], ScanKind::Inclusive, Some(Mapping { a: 3, b: 5 }))]
     {
@@ -222,9 +222,9 @@ fn results_of_another_size_than_elements() {
     }
 }
 
-/// From such addresses there is no whole number of elements to one that a bulk copy can begin at.
+/// No element at such an address begins where a bulk copy can.
 #[test]
-fn elements_between_the_addresses_of_bulk_copies() {
+fn elements_misaligned_for_bulk_copies_match_the_reference() {
     let programs = [SHAPES[0], SHAPES[2], SHAPES[3]].map(|shape| program::<MatrixProduct<4>>(shape, WAYS[1]));
     for program in &programs {
         assert!(program.source.text.contains("COPY_GRAIN = 16,"), "{}", program.plan);
@@ -246,7 +246,7 @@ fn elements_between_the_addresses_of_bulk_copies() {
 }
 
 #[test]
-fn what_it_does_not_go_with_is_an_error_that_says_why() {
+fn networks_and_devices_without_look_ahead_are_refused_with_the_reason() {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(scan_runtime::Strategy {
         block: scan_runtime::BlockScan::of(scan_runtime::Network::KoggeStone),

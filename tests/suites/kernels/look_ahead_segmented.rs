@@ -1,4 +1,4 @@
-//! Look-ahead that restarts, in the emulator: pipelines of several shapes, every way to tell where, from any address.
+//! Segmented look-ahead in the emulator: pipelines of several shapes, every source of heads, any address.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -15,7 +15,7 @@ use scan_tests::{
 
 use super::look_ahead::{Shape, limits, overrides_of};
 
-/// Few threads and short runs, so that short inputs take many rounds; runs of up to 32 elements and of more.
+/// Few threads and short runs, so that short inputs take many iterations; runs of up to 32 elements and of more.
 const SHAPES: [Shape; 6] =
     [(32, 2, 5, 4, 3), (32, 3, 8, 12, 2), (64, 2, 6, 4, 4), (32, 1, 3, 36, 5), (96, 2, 5, 4, 1), (32, 4, 9, 20, 7)];
 
@@ -24,7 +24,7 @@ fn program<Op: TestOperator>(
     (kind, with_initial_value): (ScanKind, bool),
     head_source: usize,
 ) -> Program<Op> {
-    // What has room in shared memory.
+    // As many elements as fit into shared memory.
     let run = if size_of::<Op::Item>() > 64 { 1 } else { run };
     let overrides = overrides_of((threads, teams, stages, run, blocks));
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
@@ -69,7 +69,7 @@ fn climb<Op: TestOperator>(
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
 }
 
-fn every_telling(way: usize) {
+fn climb_every_head_source(way: usize) {
     let programs: Vec<_> = (0..HEAD_SOURCES)
         .map(|head_source| {
             (head_source, program::<Restart>(SHAPES[(head_source + way) % SHAPES.len()], WAYS[way], head_source))
@@ -79,14 +79,14 @@ fn every_telling(way: usize) {
 }
 
 #[test]
-fn each_head_source_in_each_way() {
-    (0..4).for_each(every_telling);
+fn every_head_source_in_every_way_matches_the_reference() {
+    (0..4).for_each(climb_every_head_source);
 }
 
-/// A warp searches the offsets for the tiles of 32 iterations at once, so a block with more tiles searches again and
-/// again. The programs are those of `exclusive` and `exclusive_with_initial_value` that have one block.
+/// A warp searches the offsets for the tiles of 32 iterations at once, so a block with more tiles searches several
+/// times.
 #[test]
-fn offsets_of_more_tiles_than_a_batch_of_searches() {
+fn offsets_of_more_tiles_than_one_search_match_the_reference() {
     for (way, head_source, tiles) in [(2, 8, 40), (3, 7, 66)] {
         let shape = SHAPES[(head_source + way) % SHAPES.len()];
         assert_eq!(shape.4, 1, "one block has all tiles");
@@ -111,7 +111,7 @@ fn other<Op: TestOperator>(first: usize) {
 }
 
 #[test]
-fn other_operators() {
+fn segments_of_other_operators_match_the_reference() {
     other::<ops::Sum<u8>>(0);
     other::<ops::Sum<i16>>(1);
     other::<ops::Sum<f32>>(2);
@@ -150,7 +150,7 @@ const WIDE_KEYS: usize = 5;
 const OFFSETS_32: usize = 7;
 
 #[test]
-fn faults_of_the_sums_are_found() {
+fn planted_faults_of_aggregates_are_found() {
     let changes = [
         ("marks_from(vote(true, any_head(next_heads)), span.skipped)", "0"),
         ("vote(own_count > 0, any_head_in_run)", "0"),
@@ -178,7 +178,7 @@ fn faults_of_the_sums_are_found() {
 }
 
 #[test]
-fn faults_of_the_sums_of_groups_are_found() {
+fn planted_faults_of_the_aggregates_of_groups_are_found() {
     let changes = [
         ("vote(lane < count, marks[0])", "0"),
         ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "AGGREGATE"),
@@ -192,7 +192,7 @@ fn faults_of_the_sums_of_groups_are_found() {
 }
 
 #[test]
-fn faults_of_what_tells_are_found() {
+fn planted_faults_of_flags_bits_and_keys_are_found() {
     let flags = [
         ("INPUT_BYTES + copied_head_bytes(source, tile.start)", "INPUT_BYTES"),
         ("copied.skipped <= bytes_needed(start + HEAD_DISTANCE).first\n      && ", ""),
@@ -221,7 +221,7 @@ fn faults_of_what_tells_are_found() {
 }
 
 #[test]
-fn faults_of_offsets_are_found() {
+fn planted_faults_of_offsets_are_found() {
     let changes = [
         ("wait(&edges_done[stage], use % 2);", ""),
         ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),

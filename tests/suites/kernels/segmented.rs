@@ -1,4 +1,4 @@
-//! Scans that restart, over every rung of the ladder, in the emulator and on the CPU.
+//! Segmented scans by every strategy, in the emulator and on the CPU.
 
 use scan_codegen::Overrides;
 use scan_runtime::{
@@ -19,10 +19,10 @@ use scan_tests::{
     strategies,
 };
 
-/// Threads of a block: few, so that short inputs have several tiles and several levels of totals.
+/// Threads of a block: few, so that short inputs have several tiles and several levels of aggregates.
 const THREADS: u32 = 32;
 
-/// The program of a strategy in one of the four ways, told in one of the ways to tell.
+/// The program of a strategy in one of the four ways, with heads from one of the sources.
 fn program<Op: TestOperator>(
     strategy: Strategy,
     (kind, with_initial_value): (ScanKind, bool),
@@ -84,7 +84,7 @@ fn edges(tile: usize) -> Vec<usize> {
     vec![1, 2, 33, tile - 1, tile, tile + 1, 2 * tile + 1, 0, 3 * tile, 1_019, 7 * tile + 5]
 }
 
-/// The strategies that have their turn in one of the four ways, the ways to tell in turn, too.
+/// The strategies that have their turn in one of the four ways; they take the sources of heads in turn, too.
 fn in_turn(way: usize) -> Vec<(usize, Program<Restart>)> {
     let program = |(index, strategy)| {
         let head_source = index + 2 * way;
@@ -93,22 +93,22 @@ fn in_turn(way: usize) -> Vec<(usize, Program<Restart>)> {
     strategies::in_turn(way).map(program).collect()
 }
 
-fn restarts(way: usize) {
+fn climb_in_way(way: usize) {
     climb(in_turn(way), edges, places, |emulator| emulator.check(fit));
 }
 
 #[test]
-fn strategies_in_turn_in_each_way() {
-    (0..4).for_each(restarts);
+fn segments_by_every_strategy_match_the_reference() {
+    (0..4).for_each(climb_in_way);
 }
 
-/// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
+/// As [in scans without segments](super::ladder).
 #[test]
-fn the_turns_leave_no_text_out() {
+fn strategies_in_turn_execute_every_pair_of_lines() {
     let all = strategies::all_segmented().enumerate().flat_map(|(index, strategy)| {
         (0..4).map(move |way| program::<Restart>(strategy, WAYS[way], index + 2 * way, THREADS).source.text)
     });
-    let executed = (0..4).flat_map(in_turn).chain(of_every_telling());
+    let executed = (0..4).flat_map(in_turn).chain(of_every_head_source());
     let executed: Vec<_> = executed.map(|(_, program)| program.source.text).collect();
     let left_out = strategies::never_executed(all, executed.iter().map(String::as_str));
     assert!(left_out.is_empty(), "{left_out:#?}");
@@ -116,7 +116,7 @@ fn the_turns_leave_no_text_out() {
 
 /// Wider blocks, in which warps and the runs of their threads must wait for each other.
 #[test]
-fn blocks_of_several_warps() {
+fn segments_in_blocks_of_several_warps_match_the_reference() {
     let programs: Vec<_> = strategies::in_turn(2)
         .enumerate()
         .map(|(index, (_, strategy))| {
@@ -127,8 +127,8 @@ fn blocks_of_several_warps() {
     climb(programs, |tile| vec![65, tile - 1, tile + 1, 2 * tile + 33, 1_531], places, |emulator| emulator.check(fit));
 }
 
-/// Every way to tell, with each way to carry.
-fn of_every_telling() -> Vec<(usize, Program<Restart>)> {
+/// Every source of heads with each carry.
+fn of_every_head_source() -> Vec<(usize, Program<Restart>)> {
     let carries = strategies::all_segmented()
         .filter(|strategy| strategy.block.coarsened && strategy.block.network == Network::WarpShuffle);
     carries
@@ -141,14 +141,14 @@ fn of_every_telling() -> Vec<(usize, Program<Restart>)> {
 }
 
 #[test]
-fn every_telling() {
-    climb(of_every_telling(), edges, places, |emulator| emulator.check(fit));
+fn every_head_source_with_every_carry_matches_the_reference() {
+    climb(of_every_head_source(), edges, places, |emulator| emulator.check(fit));
 }
 
-/// Runs in registers of several lengths: heads of a run that lie in one word of the tile's, across two, and in several; and as many
-/// tiles as it takes to look at all of them more than once.
+/// Runs in registers of several lengths: the heads of a run lie in one word of the tile, in two, and in several. There
+/// are more tiles than look-at-all reads at once.
 #[test]
-fn runs_in_registers() {
+fn segments_of_runs_in_registers_match_the_reference() {
     fn programs<Op: TestOperator>(runs: &[u32]) -> Vec<(usize, Program<Op>)> {
         let shape = |(index, (strategy, run)): (usize, (Strategy, u32))| {
             let (kind, with_initial_value) = WAYS[index % 4];
@@ -173,7 +173,7 @@ fn runs_in_registers() {
     );
 }
 
-/// Strategies whose tiles have more words of heads than a warp looks at together.
+/// Strategies whose tiles have more words of heads than a warp has lanes.
 fn programs_of_long_tiles() -> Vec<(usize, Program<PolynomialHash>)> {
     let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let program = |(index, carry): (usize, Carry)| {
@@ -191,7 +191,7 @@ fn programs_of_long_tiles() -> Vec<(usize, Program<PolynomialHash>)> {
 }
 
 #[test]
-fn tiles_of_more_heads_than_a_warp_sees_at_once() {
+fn tiles_of_more_head_words_than_lanes_match_the_reference() {
     let inputs = |begins: &[bool]| inputs::<PolynomialHash>(begins.len());
     climb(programs_of_long_tiles(), |tile| vec![tile + 1, 2 * tile + 5], inputs, |emulator| emulator);
 }
@@ -233,7 +233,7 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
 }
 
 #[test]
-fn other_operators() {
+fn segments_of_other_operators_match_the_reference() {
     other::<ops::Sum<u8>>(0, 7);
     other::<ops::Sum<f32>>(1, 7);
     other::<TakeLeft>(2, 7);
@@ -246,7 +246,7 @@ fn other_operators() {
 
 // ---- on the CPU -------------------------------------------------------------
 
-fn on_the_cpu<Op: TestOperator>(inputs: impl Fn(&[bool]) -> Vec<Op::Item>) {
+fn compare_on_the_cpu<Op: TestOperator>(inputs: impl Fn(&[bool]) -> Vec<Op::Item>) {
     let scanner = Scanner::cpu();
     let mut head_source = 0;
     // Around the CPU backend's chunks, which stand for tiles.
@@ -268,14 +268,14 @@ fn on_the_cpu<Op: TestOperator>(inputs: impl Fn(&[bool]) -> Vec<Op::Item>) {
 }
 
 #[test]
-fn the_cpu_equals_a_plain_loop() {
-    on_the_cpu::<Restart>(places);
-    on_the_cpu::<PolynomialHash>(|begins| inputs::<PolynomialHash>(begins.len()));
-    on_the_cpu::<ops::Sum<u8>>(|begins| inputs::<ops::Sum<u8>>(begins.len()));
+fn segments_on_the_cpu_match_the_reference() {
+    compare_on_the_cpu::<Restart>(places);
+    compare_on_the_cpu::<PolynomialHash>(|begins| inputs::<PolynomialHash>(begins.len()));
+    compare_on_the_cpu::<ops::Sum<u8>>(|begins| inputs::<ops::Sum<u8>>(begins.len()));
 }
 
 #[test]
-fn into_a_buffer_and_in_place() {
+fn segments_on_the_cpu_into_a_buffer_and_in_place_match_the_reference() {
     let begins: Vec<bool> = (0..30_000_u64).map(|i| mixed(i).is_multiple_of(1_000)).collect();
     let scanner = Scanner::cpu();
     let mut buffer = inputs::<PolynomialHash>(begins.len());
@@ -289,7 +289,7 @@ fn into_a_buffer_and_in_place() {
 }
 
 #[test]
-fn heads_that_do_not_fit_are_errors() {
+fn heads_that_do_not_fit_the_input_are_refused() {
     let scanner = Scanner::cpu();
     let sum = || scanner.scan(ops::sum::<i32>());
     let input = [1; 33];
@@ -322,7 +322,7 @@ fn padded_keys_are_refused() {
 }
 
 #[test]
-fn keys_are_equal_where_their_bytes_are() {
+fn keys_are_compared_by_their_bytes() {
     let nan = f32::NAN;
     let sums = Scanner::cpu().scan(ops::sum()).by_keys(&[nan, nan, 0.0, -0.0, -0.0]).run(&[1, 1, 1, 1, 1]).unwrap();
     assert_eq!(sums, [1, 2, 1, 1, 2]);

@@ -27,9 +27,8 @@ fn cases(folder: &Path) -> BTreeMap<String, PathBuf> {
 fn compile(cases: &BTreeMap<String, PathBuf>) -> BTreeMap<String, (bool, String)> {
     let mut manifest = format!(
         "[package]\nname = \"{NAME}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\nresolver = \"3\"\n\n\
-         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n\n{}\n",
-        beside::runtime(),
-        beside::profile(),
+         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n",
+        beside::dependencies(),
     );
     for (name, file) in cases {
         manifest.push_str(&format!("\n[[bin]]\nname = {name:?}\npath = {file:?}\n"));
@@ -60,7 +59,8 @@ fn compile(cases: &BTreeMap<String, PathBuf>) -> BTreeMap<String, (bool, String)
 /// how much room the longest line number takes.
 fn normalised(message: &str, file: &Path, workspace: &Path) -> String {
     let case = format!("ui/{}", file.file_name().unwrap().to_str().unwrap());
-    let message = message.replace(file.to_str().unwrap(), &case).replace(workspace.to_str().unwrap(), "$WORKSPACE");
+    let message = message.replace(file.to_str().unwrap(), &case);
+    let message = message.replace(&format!("{}/", workspace.to_str().unwrap()), "");
     // Rust's own library is named by the commit that it was built from.
     let commit = message.find("/rustc/").map(|start| message[start..].split('/').take(4).collect::<Vec<_>>().join("/"));
     let message = commit.map_or(message.clone(), |commit| message.replace(&commit, "$RUST"));

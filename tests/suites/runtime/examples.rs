@@ -9,7 +9,7 @@ use std::{
 
 use scan_runtime::nvrtc;
 use scan_tests::{
-    beside::{Beside, profile, runtime, workspace, write},
+    beside::{Beside, dependencies, workspace, write},
     nvrtc as fetch_nvrtc,
 };
 
@@ -38,7 +38,7 @@ fn copy(example: &str, to: &Path) {
             true => {
                 assert!(text.contains(RUNTIME), "{text}");
                 let own = text.find("\n# Built like").or(text.find("\n[workspace]")).unwrap_or(text.len());
-                text[..own].replace(RUNTIME, &runtime())
+                text[..own].replace(RUNTIME, &dependencies())
             }
             false => text.replace("../../scan-runtime", workspace().join("scan-runtime").to_str().unwrap()),
         };
@@ -68,7 +68,7 @@ fn every_example_is_tested_and_runs() {
 
     // Members of one workspace here, so that what they depend on is built once for all of them.
     let members = EXAMPLES.map(|(example, _)| example);
-    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n{}\n", profile());
+    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\ndefault-members = {members:?}\n");
     let beside = Beside::new("examples", &manifest).unwrap();
     for (example, _) in EXAMPLES {
         copy(example, &beside.folder.join(example));
@@ -82,7 +82,7 @@ fn every_example_is_tested_and_runs() {
     let cargo = |command: &str| {
         // A snapshot that differs is to be reviewed in the crate, not in its copy.
         let mut cargo = beside.cargo(command);
-        run(cargo.arg("--workspace").env("INSTA_UPDATE", "no").env(nvrtc::LIBRARY_VARIABLE, fetch_nvrtc().unwrap()))
+        run(cargo.env("INSTA_UPDATE", "no").env(nvrtc::LIBRARY_VARIABLE, fetch_nvrtc().unwrap()))
     };
     let tests = cargo("test");
     for test in [

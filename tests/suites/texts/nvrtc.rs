@@ -1,12 +1,15 @@
 //! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
 
+use std::ptr::null;
+
 use rayon::prelude::*;
 use scan_codegen::{
     Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan, plan_columns,
     render, render_columns,
 };
 use scan_runtime::{
-    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
+    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, nvrtc, ops,
+    scan_element, scan_op,
 };
 use scan_tests::{
     columns,
@@ -461,4 +464,22 @@ fn scans_along_an_axis_compile_without_warnings() {
         plan.all().iter().map(source).collect::<Vec<_>>()
     });
     assert_eq!(complaints(sources.chain(by_field).collect()), Vec::<String>::new());
+}
+
+#[test]
+fn nvrtc_compiles_for_the_oldest_and_the_newest_architecture() {
+    scan_tests::nvrtc().unwrap();
+    let source = c"extern \"C\" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }";
+    for architecture in [c"-arch=sm_75", c"-arch=sm_120"] {
+        let mut program = std::ptr::null_mut();
+        let mut size = 0;
+        // SAFETY: NVRTC is open, the texts end in a zero byte and outlive the calls, the counts are theirs.
+        unsafe {
+            sys::nvrtcCreateProgram(&mut program, source.as_ptr(), null(), 0, null(), null()).result().unwrap();
+            sys::nvrtcCompileProgram(program, 1, &architecture.as_ptr()).result().unwrap();
+            sys::nvrtcGetCUBINSize(program, &mut size).result().unwrap();
+            sys::nvrtcDestroyProgram(&mut program).result().unwrap();
+        }
+        assert!(size > 0, "{architecture:?} gave no cubin");
+    }
 }

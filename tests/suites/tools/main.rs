@@ -1,6 +1,10 @@
-//! The commands of this crate in short, and what the documents say.
+//! The commands of this crate in short, what the support library promises, and what the documents say.
 
 mod counts;
 mod documents;
 mod explain;
+mod extent;
 mod fuzz;
+mod inputs;
+mod mutants;
+mod unit_tests;

@@ -6,6 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
+    slice,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -17,7 +18,7 @@ use std::{
 
 use super::{
     Mutant,
-    probes::{self, Probe},
+    probes::{GROUPS, Probe},
 };
 use crate::emulated::{EmulatorError, Module};
 
@@ -87,6 +88,8 @@ pub fn serve(folder: &Path, names: impl BufRead, mut answers: impl Write) -> io:
 
 struct Examiner {
     probes: Vec<Probe>,
+    /// The groups of probes that no mutant has needed yet.
+    groups: slice::Iter<'static, fn(&mut Vec<Probe>)>,
     /// By template, the probes that it is part of: what has found the most comes first.
     order: BTreeMap<&'static str, Vec<usize>>,
     /// Those that are known to find nothing where there is nothing to be found.
@@ -95,23 +98,40 @@ struct Examiner {
 
 impl Examiner {
     fn new() -> Self {
-        let probes = probes::all();
-        let mut order: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
-        for (index, probe) in probes.iter().enumerate() {
+        Examiner { probes: Vec::new(), groups: GROUPS.iter(), order: BTreeMap::new(), silent: BTreeSet::new() }
+    }
+
+    /// Renders one more group of probes. Returns whether there was one.
+    fn extend(&mut self) -> bool {
+        let Some(group) = self.groups.next() else { return false };
+        let first = self.probes.len();
+        group(&mut self.probes);
+        for (index, probe) in self.probes.iter().enumerate().skip(first) {
             for template in &probe.templates {
-                order.entry(template).or_default().push(index);
+                self.order.entry(template).or_default().push(index);
             }
         }
-        Examiner { probes, order, silent: BTreeSet::new() }
+        true
+    }
+
+    /// The probe at this place in the order of a template.
+    fn probe_at(&mut self, template: &'static str, place: usize) -> Option<usize> {
+        loop {
+            let found = self.order.get(template).and_then(|order| order.get(place)).copied();
+            if found.is_some() || !self.extend() {
+                return found;
+            }
+        }
     }
 
     /// `tell` hears of each probe that finds nothing.
     fn examine(&mut self, mutant: &Mutant, mut tell: impl FnMut() -> io::Result<()>) -> Result<Outcome, String> {
         let templates = mutant.templates();
-        let Some(order) = self.order.get_mut(mutant.template) else { return Ok(Outcome::Survived(0)) };
         let mut tried = 0;
-        for place in 0..order.len() {
-            let probe = &self.probes[order[place]];
+        let mut place = 0;
+        while let Some(index) = self.probe_at(mutant.template, place) {
+            let probe = &self.probes[index];
+            place += 1;
             let source = match probe.render(&templates) {
                 Ok(source) if source.text == probe.source.text => continue,
                 Ok(source) => source,
@@ -131,12 +151,13 @@ impl Examiner {
                 Err(fault) => fault,
             };
             let name = probe.name.clone();
-            if self.silent.insert(order[place]) {
+            if self.silent.insert(index) {
                 tell().map_err(|error| error.to_string())?;
                 probe.run(&probe.source).map_err(|error| format!("without a mutant, {name}: {error}"))?;
             }
-            let index = order.remove(place);
-            order.insert(0, index);
+            if let Some(order) = self.order.get_mut(mutant.template) {
+                order[..place].rotate_right(1);
+            }
             return Ok(Outcome::Found(format!("{name}: {fault}")));
         }
         Ok(Outcome::Survived(tried))

@@ -6,7 +6,7 @@
 
 mod crew;
 pub mod probes;
-mod rules;
+pub mod rules;
 mod rust;
 pub mod survivors;
 
@@ -60,7 +60,36 @@ impl Mutant {
     /// Every mutant of every template, in the order of the text.
     pub fn all() -> Vec<Mutant> {
         let is_left_out = |name: &str| LEFT_OUT.iter().any(|(left_out, _)| *left_out == name);
-        Templates::texts().filter(|(name, _)| !is_left_out(name)).flat_map(|(name, text)| mutants(name, text)).collect()
+        Templates::texts()
+            .filter(|(name, _)| !is_left_out(name))
+            .flat_map(|(name, text)| Mutant::of_template(name, text))
+            .collect()
+    }
+
+    /// Every mutant of one template, in the order of its text.
+    pub fn of_template(template: &'static str, text: &str) -> Vec<Mutant> {
+        let shape = shape(text);
+        let mut mutants: Vec<Mutant> = Vec::new();
+        let mut same: HashMap<(String, String), usize> = HashMap::new();
+        for ((line, shape), number) in text.lines().zip(shape.lines()).zip(1..) {
+            let mut places: HashMap<&str, usize> = HashMap::new();
+            for (rule, after) in rules::changes(line, shape) {
+                let place = places.entry(rule).or_default();
+                let same_before = same.entry((line.to_owned(), after.clone())).or_default();
+                mutants.push(Mutant {
+                    template,
+                    line: number,
+                    rule,
+                    place: *place,
+                    before: line.to_owned(),
+                    after,
+                    same_before: *same_before,
+                });
+                *place += 1;
+                *same_before += 1;
+            }
+        }
+        mutants
     }
 
     /// The mutant of this name.
@@ -88,7 +117,8 @@ impl Mutant {
         })
     }
 
-    fn plant(&self, text: &str) -> String {
+    /// The text of its template with the mistake.
+    pub fn plant(&self, text: &str) -> String {
         let lines = text.lines().zip(1..).map(|(line, number)| if number == self.line { &self.after } else { line });
         let mut planted = lines.collect::<Vec<_>>().join("\n");
         if text.ends_with('\n') {
@@ -111,34 +141,9 @@ pub fn templates() -> &'static Templates {
     PLANTED.as_ref().unwrap_or_else(|| Templates::of_kernels())
 }
 
-fn mutants(template: &'static str, text: &str) -> Vec<Mutant> {
-    let shape = shape(text);
-    let mut mutants: Vec<Mutant> = Vec::new();
-    let mut same: HashMap<(String, String), usize> = HashMap::new();
-    for ((line, shape), number) in text.lines().zip(shape.lines()).zip(1..) {
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for (rule, after) in rules::changes(line, shape) {
-            let place = places.entry(rule).or_default();
-            let same_before = same.entry((line.to_owned(), after.clone())).or_default();
-            mutants.push(Mutant {
-                template,
-                line: number,
-                rule,
-                place: *place,
-                before: line.to_owned(),
-                after,
-                same_before: *same_before,
-            });
-            *place += 1;
-            *same_before += 1;
-        }
-    }
-    mutants
-}
-
 /// A text as long as a template's, line by line: Tera's expressions are letters in it, its other tags, comments and texts in quotes
 /// are blanks.
-fn shape(text: &str) -> String {
+pub fn shape(text: &str) -> String {
     let mut shape = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
@@ -163,44 +168,4 @@ fn shape(text: &str) -> String {
         rest = left;
     }
     shape
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shape_of_a_template_blanks_comments_and_tags() {
-        let text = "a{{ b }}c {% if d %}e{% endif %} \"f\" // µ {{ g }}\n{#- h\ni #}j\n";
-        let blank = |count: usize| " ".repeat(count);
-        let expected = format!("avvvvvvvc {}e{}\n{}\n{}j\n", blank(10), blank(29), blank(5), blank(4));
-        assert_eq!(shape(text), expected);
-        assert_eq!(expected.len(), text.len());
-    }
-
-    #[test]
-    fn mutants_differ_and_keep_their_names() {
-        let mutants = Mutant::all();
-        let mut names: Vec<_> = mutants.iter().map(Mutant::to_string).collect();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), mutants.len());
-        for mutant in &mutants {
-            assert_ne!(mutant.before, mutant.after, "{mutant}");
-        }
-        let mutant = &mutants[mutants.len() / 2];
-        assert_eq!(Mutant::named(&mutant.to_string()).as_ref(), Ok(mutant));
-        assert!(Mutant::named("naive:0:drop").is_err());
-    }
-
-    #[test]
-    fn a_mutant_changes_one_line() {
-        let (name, text) = Templates::texts().find(|(name, _)| *name == "naive").unwrap();
-        for mutant in mutants(name, text) {
-            let planted = mutant.plant(text);
-            assert_eq!(planted.lines().count(), text.lines().count());
-            let changed: Vec<_> = text.lines().zip(planted.lines()).filter(|(a, b)| a != b).collect();
-            assert_eq!(changed, [(mutant.before.as_str(), mutant.after.as_str())]);
-        }
-    }
 }

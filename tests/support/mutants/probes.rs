@@ -99,37 +99,31 @@ fn scan<Op: ScanOp + Clone + 'static>(
     Probe::new(name, move |templates| render_from(templates, &operator, &plan, Target::Host), with_text, source)
 }
 
-/// All of them.
-///
-/// # Panics
-///
-/// If one cannot be planned.
-pub fn all() -> Vec<Probe> {
-    let mut probes = Vec::new();
-    reductions(&mut probes);
-    last_results(&mut probes);
-    ladder(&mut probes);
-    totals(&mut probes);
-    of_longer_inputs(&mut probes);
-    runs_in_registers(&mut probes);
-    clusters(&mut probes);
-    look_ahead(&mut probes);
-    segmented(&mut probes);
-    segmented_in_registers(&mut probes);
-    segmented_look_ahead(&mut probes);
-    reversed(&mut probes);
-    rows(&mut probes);
-    arrays(&mut probes);
-    each_segment(&mut probes);
-    along_an_axis(&mut probes);
-    arrays_along_an_axis(&mut probes);
-    epochs_along_an_axis(&mut probes);
-    lifts(&mut probes);
-    statuses(&mut probes);
-    epochs(&mut probes);
-    distant(&mut probes);
-    probes
-}
+/// Every probe, in groups. A group renders its probes, which takes long, when it is called. It panics if one cannot be planned.
+pub const GROUPS: [fn(&mut Vec<Probe>); 22] = [
+    reductions,
+    last_results,
+    ladder,
+    totals,
+    of_longer_inputs,
+    runs_in_registers,
+    clusters,
+    look_ahead,
+    segmented,
+    segmented_in_registers,
+    segmented_look_ahead,
+    reversed,
+    rows,
+    arrays,
+    each_segment,
+    along_an_axis,
+    arrays_along_an_axis,
+    epochs_along_an_axis,
+    lifts,
+    statuses,
+    epochs,
+    distant,
+];
 
 /// The strategies, those of which only the network differs by the simplest ways to carry alone.
 fn ladder_strategies() -> impl Iterator<Item = Strategy> {

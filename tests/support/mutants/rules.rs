@@ -1,7 +1,7 @@
 //! The mistakes: what a CUDA programmer gets wrong in one line.
 
 /// A mistake in a line: the rule that makes it, and the line with it.
-pub(super) type Change = (&'static str, String);
+pub type Change = (&'static str, String);
 
 /// Operators that take each other's place, by rule.
 const EXCHANGES: [(&str, &str, &str); 22] = [
@@ -76,7 +76,7 @@ const ORDERS: [&str; 9] =
 
 /// Every mistake in a line. `shape` is as long as the line: Tera's expressions are letters in it, its other tags and comments are
 /// blanks.
-pub(super) fn changes(line: &str, shape: &str) -> Vec<Change> {
+pub fn changes(line: &str, shape: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     if shape.trim_start().starts_with(['#', '}']) && !shape.contains(" if (") {
         return changes;
@@ -221,7 +221,7 @@ const NAMES_OF_RUST: [(&str, &str, &str); 7] = [
 
 /// Every mistake in a line of Rust: those of a template, names that only Rust has, a check that always holds or never
 /// does, an argument that is not checked, and a list without one of its items, which may be a key without a part.
-pub(super) fn changes_of_rust(line: &str, shape: &str) -> Vec<Change> {
+pub fn changes_of_rust(line: &str, shape: &str) -> Vec<Change> {
     if ["use ", "pub use ", "mod ", "pub mod ", "#["].iter().any(|start| shape.trim_start().starts_with(start)) {
         return Vec::new();
     }
@@ -381,106 +381,4 @@ fn is_statement(shape: &str) -> bool {
     let acts = rest.starts_with(['(', '.', '[', '-', '+'])
         || [" = ", " += ", " -= ", " *= ", " /= ", " |= "].iter().any(|assignment| rest.starts_with(assignment));
     balanced && (is_jump || (acts && !is_other))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(line: &str) -> Vec<(&'static str, String)> {
-        changes(line, line)
-    }
-
-    #[test]
-    fn every_rule_has_its_line() {
-        let cases = [
-            ("order", "  __syncthreads(); // step", "   // step"),
-            ("drop", "  number++;", "  "),
-            ("drop", "    break;", "    "),
-            ("operands", "x = op.combine(f(a, b), c[1]);", "x = op.combine(c[1], f(a, b));"),
-            ("bound", "for (; i < n;) {", "for (; i <= n;) {"),
-            ("equality", "while (a == b) {", "while (a != b) {"),
-            ("logic", "return a && b;", "return a || b;"),
-            ("offset", "return x[i - 1];", "return x[i];"),
-            ("sign", "return a + 16;", "return a - 16;"),
-            ("stride", "s *= 2;", "s *= 4;"),
-            ("parity", "wait(&full[stage], use % 2);", "wait(&full[stage], use % 2 ^ 1);"),
-            ("negate", "if (f(a) || b) {", "if (!(f(a) || b)) {"),
-            ("select", "return c ? f(a, b) : d;", "return c ? d : f(a, b);"),
-            ("epoch", "send(sum, epoch);", "send(sum, epoch + 1);"),
-            ("index", "x[i] = 3;", "x[i + 1] = 3;"),
-            ("block", "return blockIdx.x;", "return (blockIdx.x + 1);"),
-            ("thread", "return threadIdx.x;", "return (threadIdx.x + 1);"),
-            ("extreme", "return min(a, b);", "return max(a, b);"),
-            ("status", "return PREFIX;", "return AGGREGATE;"),
-            ("accumulate", "a += b;", "a = b;"),
-            ("shift", "return a << b;", "return a >> b;"),
-            ("constant", "unsigned a = 0;", "unsigned a = 1;"),
-            ("accumulate", "all &= a == b;", "all = a == b;"),
-            ("side", "to += layout.output_step;", "to += layout.input_step;"),
-            ("side", "at = n * sizeof(Input);", "at = n * sizeof(Output);"),
-            ("axis", "return thread.x + 1;", "return thread.y + 1;"),
-            ("axis", "const size_t first = tile.row * 2;", "const size_t first = tile.column * 2;"),
-            ("width", "const size_t first = (size_t)row * 2;", "const unsigned first = (size_t)row * 2;"),
-            ("width", "const size_t first = (size_t)row * 2;", "const size_t first = (unsigned)row * 2;"),
-            ("width", "(unsigned long long)(epoch + 1) << 32", "(unsigned)(epoch + 1) << 32"),
-            ("part", "start(i + (WARP + lane) * blocks, n);", "start(i + (lane) * blocks, n);"),
-            ("part", "count = tiles + tiles / 3 * groups + f(tiles, 2);", "count = tiles + tiles / 3 * groups;"),
-            ("part", "count = tiles + tiles / 3 * groups;", "count = tiles + tiles / 3;"),
-            ("part", "for (i = tile.first * PLACES + k; i < n; i++) {", "for (i = tile.first + k; i < n; i++) {"),
-            ("part", "for (i = tile.first * PLACES + k; i < n; i++) {", "for (i = tile.first * PLACES; i < n; i++) {"),
-            ("check", "if (first < end && end <= n) {", "if (first < end) {"),
-            ("check", "if (first < end && end <= n) {", "if (end <= n) {"),
-            ("check", "    if (k < segments) {", "    if (true) {"),
-            ("check", "return whole && f(a && b);", "return f(a && b);"),
-            ("clamp", "next = min(f(i, 1), count - 2);", "next = (f(i, 1));"),
-            ("clamp", "next = min(f(i, 1), count - 2);", "next = (count - 2);"),
-        ];
-        for (rule, line, changed) in cases {
-            // What a comment says is blank in the shape.
-            let shape = match line.find("//") {
-                Some(at) => format!("{}{}", &line[..at], " ".repeat(line.len() - at)),
-                None => line.to_owned(),
-            };
-            let found = changes(line, &shape);
-            assert!(found.contains(&(rule, changed.to_owned())), "{line}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn every_rule_of_rust_has_its_line() {
-        let cases = [
-            ("side", "let at = leads(one.input_stride, 3);", "let at = leads(one.output_stride, 3);"),
-            ("side", "beyond(inputs) && f(x)", "beyond(outputs) && f(x)"),
-            ("axis", "let row = start + 1;", "let row = end + 1;"),
-            ("check", "if start == 0 { 0 } else { f(start) }", "if true { 0 } else { f(start) }"),
-            ("check", "    if a.is_empty() || b <= c {", "    if false {"),
-            ("check", "beyond(inputs) && beyond(outputs)", "beyond(inputs)"),
-            ("drop", "        self.check(len)?;", "        "),
-            ("key", "let key = hash([name, version, options]);", "let key = hash([name, options]);"),
-            ("key", "let key = hash([name, version, options]);", "let key = hash([name, version]);"),
-            ("clamp", "let step = max(a, 1);", "let step = (a);"),
-        ];
-        for (rule, line, changed) in cases {
-            let found = changes_of_rust(line, line);
-            assert!(found.contains(&(rule, changed.to_owned())), "{line}: {found:?}");
-        }
-        assert_eq!(changes_of_rust("use a::{input, output};", "use a::{input, output};"), []);
-    }
-
-    #[test]
-    fn declarations_and_directives_stay() {
-        for line in ["#pragma unroll 2", "unsigned word[4];", "Span sums[RUN];", "} else {", "return x;", "size_t* a;"]
-        {
-            assert_eq!(of(line), [], "{line}");
-        }
-    }
-
-    #[test]
-    fn an_operand_of_two_lines_stays() {
-        assert_eq!(
-            of("    const bool all = first(a) + f(b,"),
-            [("sign", "    const bool all = first(a) - f(b,".into()), ("part", "    const bool all = f(b,".into(),)]
-        );
-    }
 }

@@ -86,30 +86,3 @@ fn entry(lines: &[&str]) -> Result<Survivor, String> {
         reason,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_file_can_be_read() {
-        Survivor::read(TEXT).unwrap();
-    }
-
-    #[test]
-    fn an_entry_is_read_as_it_is_written() {
-        let mutants = Mutant::all();
-        let twice = mutants.iter().find(|mutant| mutant.same_before == 1).unwrap();
-        let dropped = mutants.iter().find(|mutant| mutant.rule == "drop").unwrap();
-        let entries = [twice, dropped].map(|mutant| Survivor::of(mutant, "It is so.".to_owned()));
-        let text = format!("# A comment.\n\n{}\nIt\nis so.\n\n{}\nIt is so.\n", entries[0], entries[1]);
-        assert_eq!(Survivor::read(&text).unwrap(), entries);
-        assert!(entries[0].is(twice) && !entries[0].is(dropped));
-    }
-
-    #[test]
-    fn an_entry_without_a_reason_is_an_error() {
-        assert!(Survivor::read("naive\n- a;\n+\n").unwrap_err().contains("reason"));
-        assert!(Survivor::read("naive\n- a;\nbecause\n").unwrap_err().contains('+'));
-    }
-}

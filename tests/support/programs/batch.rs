@@ -87,11 +87,8 @@ const EXPORTS: &str = include_str!("exports.rs");
 
 const WORKSPACE: &str = r#"[workspace]
 members = ["part_*"]
+default-members = ["part_*"]
 resolver = "3"
-
-[workspace.package]
-edition = "2024"
-
 "#;
 
 /// The programs themselves are built fast, and their integers wrap.
@@ -299,7 +296,7 @@ impl Batch {
 
     /// Writes the crates, and builds them with cargo, as a user would.
     pub(super) fn build(self) -> Result<Built, String> {
-        let mut manifest = format!("{WORKSPACE}{}\n", beside::profile());
+        let mut manifest = WORKSPACE.to_owned();
         for number in 0..self.parts.len() {
             write!(manifest, "\n[profile.dev.package.{}]\n{PART_PROFILE}", self.crate_name(number)).ok();
         }
@@ -318,10 +315,9 @@ impl Batch {
             let manifest = format!(
                 "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition.workspace = true\n\n\
                  [lib]\ncrate-type = [\"cdylib\"]\n\n\
-                 [dependencies]\n{}scan-codegen = {{ path = {:?} }}\nhalf = \"2\"\n",
+                 [dependencies]\n{}scan-codegen.workspace = true\nhalf = \"2\"\n",
                 self.crate_name(number),
-                beside::runtime(),
-                beside::workspace().join("scan-codegen"),
+                beside::dependencies(),
             );
             write(&own.join("Cargo.toml"), &manifest)?;
             write(&own.join("src/lib.rs"), &part.text())?;

@@ -99,8 +99,12 @@ fn write_crate(folder: &Path, programs: &[(u64, String)]) -> Result<(), String> 
     let wrong = |error: std::io::Error| error.to_string();
     let _ = fs::remove_dir_all(folder.join("src"));
     fs::create_dir_all(folder.join("src")).map_err(wrong)?;
-    let manifest =
-        format!("{MANIFEST}[dependencies]\n{}\n{}\nincremental = false\n", beside::runtime(), beside::profile());
+    let runtime = beside::workspace().join("scan-runtime");
+    let manifest = format!(
+        "{MANIFEST}[dependencies]\nscan-runtime = {{ path = {runtime:?}, {} }}\n\n{}\nincremental = false\n",
+        beside::FEATURES,
+        beside::profile()
+    );
     fs::write(folder.join("Cargo.toml"), manifest).map_err(wrong)?;
     fs::copy(beside::workspace().join("Cargo.lock"), folder.join("Cargo.lock")).map_err(wrong)?;
     for (number, program) in programs {
