@@ -163,7 +163,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     parts.extend(plan.programmatic.then_some("launches"));
     parts.push("machine");
     match (engine, facts.blocks) {
-        (Engine::Pipeline, _) => parts.extend(["launched_shared_memory", "barrier", "bulk_copy"]),
+        (Engine::Pipeline, _) => parts.extend(["dynamic_shared_memory", "barrier", "bulk_copy"]),
         (_, Blocks::Cluster) => parts.extend(["barrier", "distributed_memory"]),
         _ => {}
     }

@@ -42,7 +42,7 @@ const PARTS: [(&str, &str); 146] = [
     ("launch_order", include_str!("../templates/launch_order.cu.tera").trim_ascii_end()),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("barrier", include_str!("../templates/barrier.cu.tera").trim_ascii_end()),
-    ("launched_shared_memory", include_str!("../templates/launched_shared_memory.cu.tera").trim_ascii_end()),
+    ("dynamic_shared_memory", include_str!("../templates/dynamic_shared_memory.cu.tera").trim_ascii_end()),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),

@@ -251,7 +251,7 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
     let (from, step) = step.split_once("---").unwrap_or_default();
     let one_run = format!(
         r#"{functions}extern "C" __global__ void one_run(const {operator} op, {before}, {state}* sums) {{
-  unsigned char* stage = launched_shared_memory();
+  unsigned char* stage = dynamic_shared_memory();
   {{
     Run run = run_of(stage, threadIdx.x);
     State sum = reduce_run(op, run, RunHeads{{}}, no_prefix(), RUN);

@@ -187,7 +187,7 @@ pub fn render_columns_from(
     parts.extend((!in_slices).then_some("zipped/kinds"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
     parts.extend(plan.programmatic.then_some("launches"));
-    parts.extend(["machine", "launched_shared_memory", "packed_row", "status"]);
+    parts.extend(["machine", "dynamic_shared_memory", "packed_row", "status"]);
     parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), opaque(operator)]);
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "columns"]);

@@ -92,7 +92,7 @@ impl Machine {
     /// The number of the shared array that the launch asks for.
     pub(super) fn launched_shared(&mut self) -> u32 {
         let bytes = u64::from(self.shape.dynamic_shared_bytes);
-        self.shared(LAUNCHED, c"launched_shared_memory", bytes, 128)
+        self.shared(LAUNCHED, c"dynamic_shared_memory", bytes, 128)
     }
 
     pub(super) fn init_barrier(&mut self, place: (u32, i64), arrivals: u32) {
@@ -230,7 +230,7 @@ impl Machine {
     }
 
     /// Whether the sources of the executing thread's copies out have been read; if not, it is woken when they have.
-    pub(super) fn wait_for_copies_out(&mut self, line: u32) -> bool {
+    pub(super) fn wait_for_bulk_stores(&mut self, line: u32) -> bool {
         let thread = self.current();
         if thread.copies.unread == 0 {
             if let Some(known) = thread.copies.known.clone() {

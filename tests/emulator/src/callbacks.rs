@@ -72,15 +72,15 @@ pub(super) struct Host {
     wait: extern "C" fn(u32, i64, u32, u32),
     copy_in: unsafe extern "C" fn(*const Copy, u32),
     copy_out: unsafe extern "C" fn(*const Copy, u32),
-    wait_for_copies_out: extern "C" fn(u32),
+    wait_for_bulk_stores: extern "C" fn(u32),
     fence_for_copies: extern "C" fn(),
     tell: unsafe extern "C" fn(*const Copy, *const c_void, u32, u32),
     arrive_in_cluster: extern "C" fn(u32),
     wait_for_cluster: extern "C" fn(u32),
     wait_for_previous_launch: extern "C" fn(),
-    begin_load: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
-    commit_loads: extern "C" fn(),
-    wait_for_loads: extern "C" fn(bool),
+    cp_async: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
+    cp_async_commit_group: extern "C" fn(),
+    cp_async_wait_all: extern "C" fn(bool),
     place: extern "C" fn(u32, i64) -> u64,
     item: extern "C" fn(u64, u32),
 }
@@ -110,15 +110,15 @@ pub(super) static HOST: Host = Host {
     wait,
     copy_in: begin_copy,
     copy_out: begin_copy,
-    wait_for_copies_out,
+    wait_for_bulk_stores,
     fence_for_copies,
     tell,
     arrive_in_cluster,
     wait_for_cluster,
     wait_for_previous_launch,
-    begin_load,
-    commit_loads,
-    wait_for_loads,
+    cp_async,
+    cp_async_commit_group,
+    cp_async_wait_all,
     place,
     item,
 };
@@ -428,8 +428,8 @@ unsafe extern "C" fn begin_copy(copy: *const Copy, line: u32) {
     check(machine(|machine| machine.begin_copy(&copy, line)), line);
 }
 
-extern "C" fn wait_for_copies_out(line: u32) {
-    if !machine(|machine| machine.wait_for_copies_out(line)) {
+extern "C" fn wait_for_bulk_stores(line: u32) {
+    if !machine(|machine| machine.wait_for_bulk_stores(line)) {
         suspend();
     }
 }
@@ -490,7 +490,7 @@ pub(super) unsafe fn execute(
 /// # Safety
 ///
 /// `from` is valid for reads of `size` bytes.
-unsafe extern "C" fn begin_load(buffer: u32, offset: i64, size: u32, line: u32, from: *const c_void) {
+unsafe extern "C" fn cp_async(buffer: u32, offset: i64, size: u32, line: u32, from: *const c_void) {
     // SAFETY: the caller vouches for the place.
     let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), size as usize) }.to_vec();
     machine(|machine| {
@@ -500,12 +500,12 @@ unsafe extern "C" fn begin_load(buffer: u32, offset: i64, size: u32, line: u32, 
     });
 }
 
-extern "C" fn commit_loads() {
+extern "C" fn cp_async_commit_group() {
     machine(|machine| machine.current().load_groups += 1);
 }
 
 /// Writes what loads have read: of all, or of the groups before the last one that has been committed.
-extern "C" fn wait_for_loads(all: bool) {
+extern "C" fn cp_async_wait_all(all: bool) {
     let arrived: Vec<_> = machine(|machine| {
         let thread = machine.current();
         let groups = thread.load_groups;

@@ -66,15 +66,15 @@ struct Host {
   void (*wait)(std::uint32_t buffer, std::int64_t offset, std::uint32_t parity, std::uint32_t line);
   void (*copy_in)(const Copy* copy, std::uint32_t line);
   void (*copy_out)(const Copy* copy, std::uint32_t line);
-  void (*wait_for_copies_out)(std::uint32_t line);
+  void (*wait_for_bulk_stores)(std::uint32_t line);
   void (*fence_for_copies)();
   void (*tell)(const Copy* copy, const void* value, std::uint32_t block, std::uint32_t line);
   void (*arrive_in_cluster)(std::uint32_t line);
   void (*wait_for_cluster)(std::uint32_t line);
   void (*wait_for_previous_launch)();
-  void (*begin_load)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
-  void (*commit_loads)();
-  void (*wait_for_loads)(bool all);
+  void (*cp_async)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
+  void (*cp_async_commit_group)();
+  void (*cp_async_wait_all)(bool all);
   std::uint64_t (*place)(std::uint32_t buffer, std::int64_t offset);
   void (*item)(std::uint64_t place, std::uint32_t bytes);
 };
@@ -480,13 +480,13 @@ T shuffle_xor(T value, unsigned mask, std::uint32_t line = __builtin_LINE()) {
 inline unsigned ballot(bool predicate, std::uint32_t line = __builtin_LINE()) {
   return exchange(BALLOT, (unsigned)predicate, 0, line);
 }
-inline unsigned first_bit(unsigned word) {
+inline unsigned lowest_set_bit(unsigned word) {
   return std::countr_zero(word);
 }
 inline std::size_t product_high(std::size_t a, std::size_t b) {
   return (unsigned __int128)a * b >> 64;
 }
-inline int last_lane_where(bool condition, std::uint32_t line = __builtin_LINE()) {
+inline int highest_set_lane(bool condition, std::uint32_t line = __builtin_LINE()) {
   return 31 - std::countl_zero(ballot(condition, line));
 }
 
@@ -515,7 +515,7 @@ template <class T>
 void store_release(Pointer<T> pointer, std::type_identity_t<Stored<T>> value, std::uint32_t line = __builtin_LINE()) {
   atomic(STORE_RELEASE, pointer, value, line);
 }
-inline unsigned long long take_number(Pointer<unsigned long long> count, std::uint32_t line = __builtin_LINE()) {
+inline unsigned long long fetch_ticket(Pointer<unsigned long long> count, std::uint32_t line = __builtin_LINE()) {
   return atomic(ADD, count, 1ull, line);
 }
 inline void add_bits(Pointer<unsigned> word, unsigned bits, std::uint32_t line = __builtin_LINE()) {
@@ -531,7 +531,7 @@ inline bool has_waited_long(unsigned polls) {
   return polls > 0 && host->has_waited_long();
 }
 
-inline Pointer<unsigned char> launched_shared_memory() {
+inline Pointer<unsigned char> dynamic_shared_memory() {
   return Pointer<unsigned char>(host->launched_shared(), 0);
 }
 template <class T>
@@ -552,7 +552,7 @@ void arrive_for_warp(Pointer<T> barrier, std::uint32_t line = __builtin_LINE()) 
   }
 }
 template <class T>
-void arrive_and_expect(Pointer<T> barrier, unsigned bytes, std::uint32_t line = __builtin_LINE()) {
+void arrive_expect_tx(Pointer<T> barrier, unsigned bytes, std::uint32_t line = __builtin_LINE()) {
   host->arrive(barrier.buffer, barrier.offset, bytes, line);
 }
 template <class T>
@@ -560,18 +560,18 @@ void wait(Pointer<T> barrier, unsigned parity, std::uint32_t line = __builtin_LI
   host->wait(barrier.buffer, barrier.offset, parity, line);
 }
 template <class T>
-void begin_copy_in(Pointer<unsigned char> to, Pointer<const unsigned char> from, unsigned bytes, Pointer<T> barrier,
+void bulk_load(Pointer<unsigned char> to, Pointer<const unsigned char> from, unsigned bytes, Pointer<T> barrier,
                    std::uint32_t line = __builtin_LINE()) {
   const Copy copy{to.buffer, from.buffer, barrier.buffer, bytes, to.offset, from.offset, barrier.offset};
   host->copy_in(&copy, line);
 }
-inline void begin_copy_out(Pointer<unsigned char> to, Pointer<const unsigned char> from, unsigned bytes,
+inline void bulk_store(Pointer<unsigned char> to, Pointer<const unsigned char> from, unsigned bytes,
                            std::uint32_t line = __builtin_LINE()) {
   const Copy copy{to.buffer, from.buffer, 0, bytes, to.offset, from.offset, 0};
   host->copy_out(&copy, line);
 }
-inline void wait_for_copies_out(std::uint32_t line = __builtin_LINE()) {
-  host->wait_for_copies_out(line);
+inline void wait_for_bulk_stores(std::uint32_t line = __builtin_LINE()) {
+  host->wait_for_bulk_stores(line);
 }
 inline void fence_for_copies() {
   host->fence_for_copies();
@@ -593,19 +593,19 @@ inline void wait_for_previous_launch() {
 inline void launch_dependents() {}
 // The bytes are read now, and written when the thread waits for them.
 template <class T>
-void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
+void cp_async(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
   T bytes;
   host->read(from.buffer, from.offset, sizeof(T), sizeof(T), line, &bytes, nullptr);
-  host->begin_load(to.buffer, to.offset, sizeof(T), line, &bytes);
+  host->cp_async(to.buffer, to.offset, sizeof(T), line, &bytes);
 }
-inline void commit_loads() {
-  host->commit_loads();
+inline void cp_async_commit_group() {
+  host->cp_async_commit_group();
 }
-inline void wait_for_loads() {
-  host->wait_for_loads(true);
+inline void cp_async_wait_all() {
+  host->cp_async_wait_all(true);
 }
-inline void wait_for_loads_but_last() {
-  host->wait_for_loads(false);
+inline void cp_async_wait_group() {
+  host->cp_async_wait_all(false);
 }
 inline unsigned opaque_word(unsigned word) {
   return word;

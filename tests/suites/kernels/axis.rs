@@ -220,7 +220,7 @@ fn outputs_without_memory_match_the_reference() {
 fn planted_faults_of_arrays_are_found() {
     let changes = [
         ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
-        ("begin_load((Piece8*)(stage + TILE * 4)", "begin_load((Piece8*)(stage + TILE * 2)"),
+        ("cp_async((Piece8*)(stage + TILE * 4)", "cp_async((Piece8*)(stage + TILE * 2)"),
         ("this->token + w * 4", "this->token + w * 2"),
         ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
         (
@@ -344,8 +344,8 @@ fn planted_faults_are_found() {
     let changes = [
         ("input + tile.part.first.input;", "input + tile.part.first.input + WIDTH;"),
         ("output + part.first.output;", "output + part.first.output + WIDTH;"),
-        ("      wait_for_loads_but_last();\n", ""),
-        ("  commit_loads();\n", ""),
+        ("      cp_async_wait_group();\n", ""),
+        ("  cp_async_commit_group();\n", ""),
         (
             "return (k * pieces + piece) * THREADS + threadIdx.x;",
             "return (k * pieces + piece) * THREADS + threadIdx.x / 2;",

@@ -214,8 +214,8 @@ fn planted_faults_are_found() {
         ("bytes += bulk_of(tile, 6).bytes;", "bytes += bulk_of(tile, 4).bytes;"),
         // Regions exchanged.
         (
-            "begin_copy_in(to + TILE * 1, (const unsigned char*)from.value, TILE * 4, full);",
-            "begin_copy_in(to + TILE * 1, (const unsigned char*)from.code, TILE * 4, full);",
+            "bulk_load(to + TILE * 1, (const unsigned char*)from.value, TILE * 4, full);",
+            "bulk_load(to + TILE * 1, (const unsigned char*)from.code, TILE * 4, full);",
         ),
         (
             "copy_edges(stage + TILE * 5, (const unsigned char*)from.code, tile, 6, thread);",

@@ -135,7 +135,7 @@ fn truncated_indices_of_hierarchical_are_found() {
     let stored = ("partial[index] = tile", "partial[(unsigned)index] = tile");
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
-    let read = ("then(op, reaching, partial[index])", "then(op, reaching, partial[(unsigned)index])");
+    let read = ("combine_after(op, reaching, partial[index])", "combine_after(op, reaching, partial[(unsigned)index])");
     let changes =
         [read, ("output[index] = output_at(op, result, own", "output[(unsigned)index] = output_at(op, result, own")];
     each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);

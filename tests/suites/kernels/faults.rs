@@ -178,7 +178,7 @@ fn an_operator_that_combines_padding_is_found() {
 #[test]
 fn an_initial_value_for_each_tile_is_found() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
-    let from = "shared_prefix = then(op, prefix, aggregates[blockIdx.x - 1]);";
+    let from = "shared_prefix = combine_after(op, prefix, aggregates[blockIdx.x - 1]);";
     assert_faults(&plant(program, from, "shared_prefix = prefix.value;"), |kind| {
         matches!(kind, FaultKind::Operands { .. })
     });
@@ -288,7 +288,7 @@ extern \"C\" __global__ void interval_scan_chained(
   if (threadIdx.x > 0) {{
     return;
   }}
-  const unsigned long long turn = take_number(turns);
+  const unsigned long long turn = fetch_ticket(turns);
   const unsigned number = (unsigned)turn, epoch = (unsigned)(turn >> 32) + 1; // fresh flags are 0
   if (number == gridDim.x - 1) {{
     store_relaxed(turns, (unsigned long long)epoch << 32);

@@ -119,7 +119,7 @@ fn faults_are_found<Op: TestOperator>(
 fn planted_faults_are_found() {
     let program = program::<Interval>(IN_REGISTERS[3], (64, 3), Some(2), (ScanKind::Exclusive, true));
     let changes = [
-        ("  wait_for_loads();\n", ""),
+        ("  cp_async_wait_all();\n", ""),
         ("  __syncthreads(); // the elements and the heads have been written\n", ""),
         ("  __syncthreads(); // the aggregates of the warps have been written\n", ""),
         ("  __syncthreads(); // the results have been written\n", ""),
@@ -129,7 +129,7 @@ fn planted_faults_are_found() {
         ("combine(window, values[k])", "combine(values[k], window)"),
         ("combine(window, prefix)", "combine(prefix, window)"),
         ("          start = k;\n", ""),
-        ("arrived = last_lane_where(waits && (int)lane >= first_lane) < 0;", "arrived = true;"),
+        ("arrived = highest_set_lane(waits && (int)lane >= first_lane) < 0;", "arrived = true;"),
         ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),
         ("prefix_in_tile = shuffle_up(aggregate, 1);", "prefix_in_tile = aggregate;"),
     ];
@@ -219,9 +219,9 @@ fn planted_faults_of_blocks_smaller_than_their_kernel_are_found() {
         format!("i += 4 * {threads}) {{\n    const unsigned word = left_over(i, bytes, copied) / 4;\n    {what}")
     };
     let copied = [
-        (unit("block_threads()", "begin_load"), unit("THREADS", "begin_load")),
+        (unit("block_threads()", "cp_async"), unit("THREADS", "cp_async")),
         (unit("block_threads()", "((Unit*)to)"), unit("THREADS", "((Unit*)to)")),
-        (word("block_threads()", "begin_load"), word("THREADS", "begin_load")),
+        (word("block_threads()", "cp_async"), word("THREADS", "cp_async")),
         (word("block_threads()", "words[word]"), word("THREADS", "words[word]")),
     ];
     let copied = copied.each_ref().map(|(from, to)| (from.as_str(), to.as_str()));

@@ -152,12 +152,12 @@ const OFFSETS_32: usize = 7;
 #[test]
 fn planted_faults_of_aggregates_are_found() {
     let changes = [
-        ("marks_from(vote(true, any_head(next_heads)), span.skipped)", "0"),
-        ("vote(own_count > 0, any_head_in_run)", "0"),
+        ("mask_from(ballot_heads(true, any_head(next_heads)), span.skipped)", "0"),
+        ("ballot_heads(own_count > 0, any_head_in_run)", "0"),
         ("window_aggregate, any_head)", "window_aggregate, false)"),
-        ("any_mark(all_marks) ? PREFIX : AGGREGATE", "AGGREGATE"),
-        ("any_mark(all_marks) ? PREFIX : AGGREGATE", "PREFIX"),
-        ("marks_from(vote(warp_place < warps, warp_has_head), span.first_warp)", "0"),
+        ("any_flag(all_marks) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_flag(all_marks) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("mask_from(ballot_heads(warp_place < warps, warp_has_head), span.first_warp)", "0"),
         ("has_head ? aggregates[k] :", "false ? aggregates[k] :"),
         ("any_head_in_run = either(any_head_in_run, has_head);", ""),
         ("    any_head_in_run = marks[0];\n", ""),
@@ -180,11 +180,11 @@ fn planted_faults_of_aggregates_are_found() {
 #[test]
 fn planted_faults_of_the_aggregates_of_groups_are_found() {
     let changes = [
-        ("vote(lane < count, marks[0])", "0"),
-        ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "AGGREGATE"),
-        ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("ballot_heads(lane < count, marks[0])", "0"),
+        ("any_flag(marks_of_lanes) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_flag(marks_of_lanes) ? PREFIX : AGGREGATE", "PREFIX"),
         ("any_among(marks_of_lanes, lane, preceding)", "false"),
-        ("any_among(marks_of_lanes, lane, preceding)", "any_mark(marks_of_lanes)"),
+        ("any_among(marks_of_lanes, lane, preceding)", "any_flag(marks_of_lanes)"),
         ("part_marks[GROUPS][slot]);", "false);"),
         ("part_marks[TILES][slot]);", "false);"),
     ];

@@ -68,8 +68,8 @@ fn planted_faults_are_found() {
     let changes = [
         ("        wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
         ("      wait(&published[stage], use % 2);\n", ""),
-        ("append(op, prefix, between.value, Mark{});", "prefix.value = between.value;"),
-        ("        append(op, between, window_aggregate, Mark{});\n", ""),
+        ("append(op, prefix, between.value, HeadFlag{});", "prefix.value = between.value;"),
+        ("        append(op, between, window_aggregate, HeadFlag{});\n", ""),
         ("iteration == 0 ? 0 : tile_index - gridDim.x; folded", "0; folded"),
         ("const bool any_before = prefix.any;", "const bool any_before = false;"),
         ("iteration += FOLDING_WARPS", "iteration += 1"),

@@ -29,7 +29,7 @@ fn programs<Op: TestOperator>(architecture: Architecture, spec: ScanSpec, initia
         let (plan, text) = (&program.plan, &program.source.text);
         assert!(!matches!(plan.strategy.carry, Carry::LookAhead | Carry::Cluster), "{architecture}: {plan}");
         assert!(!plan.programmatic && plan.shared_bytes <= limits.shared_bytes_per_block, "{architecture}: {plan}");
-        for newer in ["wait_for_previous_launch", "begin_copy_in", "init_barrier"] {
+        for newer in ["wait_for_previous_launch", "bulk_load", "init_barrier"] {
             assert!(!text.contains(newer), "{architecture}: {newer} in\n{text}");
         }
     }

@@ -182,7 +182,7 @@ fn totals_of_look_ahead_in_groups_match_the_reference() {
 
 #[test]
 fn planted_faults_of_totals_are_found() {
-    let append = "append(op, prefix, last_aggregate, mark_of(status));";
+    let append = "append(op, prefix, last_aggregate, head_flag_of(status));";
     let grouped: &[Change<'_>] = &[
         ("      if (place_in_group > 0) {\n        prefix.value", "      if (false) {\n        prefix.value"),
         ("(tiles - 1) / gridDim.x % STAGES", "tiles / gridDim.x % STAGES"),

@@ -201,7 +201,7 @@ fn planted_faults_of_long_tiles_are_found() {
     let changes = [
         ("first < HEAD_WORDS; first += WARP", "first < 1; first += WARP"),
         ("first < HEAD_WORDS; first += WARP", "first < HEAD_WORDS; first += 2 * WARP"),
-        ("found = first + first_bit(words_with_heads)", "found = first_bit(words_with_heads)"),
+        ("found = first + lowest_set_bit(words_with_heads)", "found = lowest_set_bit(words_with_heads)"),
     ];
     for (head_source, program) in programs_of_long_tiles() {
         let tile = program.plan.tile as usize;

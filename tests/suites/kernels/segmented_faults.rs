@@ -196,7 +196,7 @@ fn planted_faults_in_registers_are_found() {
         ("head_in_warp = any_before(marks, lane);", "head_in_warp = false;"),
         ("head_in_warp || any_before(marks_of_warps, warp)", "head_in_warp"),
         ("head_in_warp || any_before(", "any_before("),
-        ("restarts.anywhere = any_mark(marks_of_warps);", "restarts.anywhere = false;"),
+        ("restarts.anywhere = any_flag(marks_of_warps);", "restarts.anywhere = false;"),
         ("prefix_of_tile.any && !tile.restarts.before", "prefix_of_tile.any"),
         ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
         ("(1u << RUN % WARP) - 1", "0xffffffff"),

@@ -89,9 +89,11 @@ fn totals_over_partial_runs_match_the_reference() {
 
 #[test]
 fn planted_faults_are_found() {
-    let of_tiles: Change<'_> =
-        ("head == NO_HEAD ? then(op, prefix, aggregate) : aggregate, start);", "then(op, prefix, aggregate), start);");
-    let of_look_ahead: Change<'_> = ("last_aggregate, mark_of(status));", "last_aggregate, false);");
+    let of_tiles: Change<'_> = (
+        "head == NO_HEAD ? combine_after(op, prefix, aggregate) : aggregate, start);",
+        "combine_after(op, prefix, aggregate), start);",
+    );
+    let of_look_ahead: Change<'_> = ("last_aggregate, head_flag_of(status));", "last_aggregate, false);");
     for (index, strategy) in all().into_iter().enumerate() {
         let change = match strategy {
             Ok(Strategy { carry: Carry::OneBlock | Carry::Hierarchical, .. }) => continue,

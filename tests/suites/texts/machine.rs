@@ -39,7 +39,7 @@ struct Case {
 
 /// The parts of a text that stand for the machine.
 fn machine_part(text: &str) -> String {
-    let parts = ["// ---- The machine", "// ---- Launches"].map(|heading| {
+    let parts = ["// ---- Intrinsics", "// ---- Launches"].map(|heading| {
         let start = text.find(heading)?;
         let end =
             text[start + heading.len()..].find("\n// ---- ").map_or(text.len(), |end| start + heading.len() + end);
@@ -70,28 +70,28 @@ const SHARED_BARRIER: &str = "__shared__ Barrier barrier;";
 
 /// What is common to all that wait for each other.
 const OF_STATUSES: &[Probe] = &[
-    ("take_number", COUNT, "out[0] = take_number(place);"),
+    ("fetch_ticket", COUNT, "out[0] = fetch_ticket(place);"),
     ("store_relaxed", COUNT, "store_relaxed(place, value);"),
     ("load_relaxed_packet", PACKET, "out[0] = load_relaxed(place);"),
     ("store_relaxed_packet", PACKET, "store_relaxed(place, value);"),
     ("shuffle_up", WORD, "out[0] = shuffle_up(value, lane);"),
     ("shuffle", WORD, "out[0] = shuffle(value, lane);"),
-    ("last_lane_where", WORD, "out[0] = last_lane_where(value > lane);"),
+    ("highest_set_lane", WORD, "out[0] = highest_set_lane(value > lane);"),
 ];
 
 const OF_LOADS: &[Probe] = &[
     ("ballot", WORD, "out[0] = ballot(value > lane);"),
-    ("first_bit", WORD, "out[0] = first_bit(value);"),
+    ("lowest_set_bit", WORD, "out[0] = lowest_set_bit(value);"),
     ("add_bits", WORD, "add_bits(out, value);"),
     (
-        "begin_load_4",
+        "cp_async_4",
         "const unsigned* from, unsigned* out",
-        "__shared__ unsigned to[32]; begin_load(to, from); wait_for_loads(); out[0] = to[0];",
+        "__shared__ unsigned to[32]; cp_async(to, from); cp_async_wait_all(); out[0] = to[0];",
     ),
     (
-        "begin_load_16",
+        "cp_async_16",
         "const uint4_of_ours* from, uint4_of_ours* out",
-        "__shared__ uint4_of_ours to[32]; begin_load(to, from); wait_for_loads(); out[0] = to[0];",
+        "__shared__ uint4_of_ours to[32]; cp_async(to, from); cp_async_wait_all(); out[0] = to[0];",
     ),
     ("opaque_word", WORD, "out[0] = opaque_word(value);"),
     ("wait_for_previous_launch", "", "wait_for_previous_launch();"),
@@ -109,15 +109,15 @@ const OF_COPIES: &[Probe] = &[
     ("fence_barriers", "", "fence_barriers();"),
     ("arrive", BARRIER, "BARRIER arrive(&barrier);"),
     ("arrive_for_warp", BARRIER, "BARRIER arrive_for_warp(&barrier);"),
-    ("arrive_and_expect", BARRIER, "BARRIER arrive_and_expect(&barrier, value);"),
+    ("arrive_expect_tx", BARRIER, "BARRIER arrive_expect_tx(&barrier, value);"),
     ("wait", BARRIER, "BARRIER wait(&barrier, value);"),
     (
-        "begin_copy_in",
+        "bulk_load",
         "const unsigned char* from, unsigned value",
-        "BARRIER begin_copy_in(launched_shared_memory(), from, value, &barrier);",
+        "BARRIER bulk_load(dynamic_shared_memory(), from, value, &barrier);",
     ),
-    ("begin_copy_out", "unsigned char* to, unsigned value", "begin_copy_out(to, launched_shared_memory(), value);"),
-    ("wait_for_copies_out", "", "wait_for_copies_out();"),
+    ("bulk_store", "unsigned char* to, unsigned value", "bulk_store(to, dynamic_shared_memory(), value);"),
+    ("wait_for_bulk_stores", "", "wait_for_bulk_stores();"),
     ("fence_for_copies", "", "fence_for_copies();"),
 ];
 
@@ -126,7 +126,7 @@ const OF_CLUSTERS: &[Probe] = &[
     ("wait_for_cluster", "", "wait_for_cluster();"),
     ("fence_barriers_to_cluster", "", "fence_barriers();"),
     ("init_barrier_of_cluster", BARRIER, "BARRIER init_barrier(&barrier, value);"),
-    ("arrive_and_expect_in_cluster", BARRIER, "BARRIER arrive_and_expect(&barrier, value);"),
+    ("arrive_expect_tx_in_cluster", BARRIER, "BARRIER arrive_expect_tx(&barrier, value);"),
     ("wait_in_cluster", BARRIER, "BARRIER wait(&barrier, value);"),
     ("store_to_block", WORD, "BARRIER __shared__ unsigned to; store_to_block(&to, value, &barrier, lane);"),
 ];

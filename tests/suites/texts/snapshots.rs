@@ -58,7 +58,7 @@ fn tables() {
 #[test]
 fn reversed() {
     let text = scanner().scan(compose).reverse().cuda_source().unwrap().text;
-    let (start, end) = (text.find("struct Affine").unwrap(), text.find("// ---- The machine").unwrap());
+    let (start, end) = (text.find("struct Affine").unwrap(), text.find("// ---- Intrinsics").unwrap());
     insta::assert_snapshot!(&text[start..end]);
 }
 
@@ -230,7 +230,7 @@ fn segments_by_offsets() {
 /// What a scan has to do with its segments: all but the operator and the prelude.
 fn segmented<Op: ScanOp>(scan: Scan<Op, Heads<'_>>) -> String {
     let source = scan.cuda_source().unwrap().text;
-    let from = source.find("// ---- The machine").unwrap();
+    let from = source.find("// ---- Intrinsics").unwrap();
     format!("{}\n\n{}", scan.plan().unwrap(), &source[from..])
 }
 
