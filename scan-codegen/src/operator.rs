@@ -183,7 +183,7 @@ impl Piece {
 /// an absolute one is shortened to begin with the folder of its crate.
 ///
 /// ```
-/// use scan_codegen::source_path;
+/// # use scan_codegen::source_path;
 /// assert_eq!(source_path("app/src/main.rs", Some("/home/me/app")), "app/src/main.rs");
 /// assert_eq!(source_path("/home/me/app/src/main.rs", Some("/home/me/app")), "app/src/main.rs");
 /// assert_eq!(source_path(r"C:\me\app\src\main.rs", Some(r"C:\me\app")), "app/src/main.rs");

@@ -105,7 +105,7 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
 }
 
 /// Ways to restart by heads in device memory. What the host checks of host memory is not checked here but for the lengths: offsets
-/// that do not ascend give unspecified segments, though never an access out of bounds.
+/// that do not ascend, or lie beyond the input, give unspecified segments, though never an access out of bounds.
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     /// Restarts at every element whose flag is set; see [`Scan::by_flags`].
     ///

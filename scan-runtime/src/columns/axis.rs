@@ -39,7 +39,8 @@ impl<'h, Op: ScanOp> AxisScan<'h, Op> {
     /// The same scan of inputs and outputs that have an array for each field of an element, as
     /// [`Scan::columns`](crate::Scan::columns) has it. There is none in place.
     ///
-    /// A recurrence `h = gate * h + token` over the tokens of many sequences:
+    /// A recurrence `h = gate * h + token` over the tokens of many sequences, whose gates are at most 1 (larger ones may
+    /// [overflow](ScanOp#overflow)):
     ///
     /// ```
     /// use scan_runtime::{Axis, ScanOp, Scanner, scan_element, scan_op};

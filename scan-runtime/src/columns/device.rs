@@ -139,7 +139,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
     }
 
     /// Scans device slices or views into others of the same length. What has a place beyond the array that it is
-    /// [scattered](crate::arrays::scatter_computed) to is not written, and no error.
+    /// [scattered](crate::arrays::scatter_computed) to is not written, and no error: have the operator count what it places,
+    /// and compare the total of [`run_into_with_total`](DeviceColumnScan::run_into_with_total) with the lengths.
     ///
     /// # Errors
     ///

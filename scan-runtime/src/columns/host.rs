@@ -51,7 +51,7 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// ```
     /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
     ///
-    /// /// `h[i] = gate[i] * h[i-1] + token[i]`
+    /// /// `h[i] = gate[i] * h[i-1] + token[i]`, with gates of at most 1.
     /// #[derive(Clone)]
     /// struct Recurrence;
     ///

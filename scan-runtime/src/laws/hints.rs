@@ -63,7 +63,8 @@ impl fmt::Display for Hint {
             Hint::RecurrenceStep => {
                 "this is the step of a recurrence, y = α·y + x. Scan the steps themselves: the state is the map \
                  y ↦ p·y + q (a pair `p`, `q`; `lift` makes `p: α, q: x`), and combine(f, g) is `p: f.p * g.p, \
-                 q: g.p * f.q + g.q`. `q` is then y, if it starts at 0. Where y is a vector, p is a matrix."
+                 q: g.p * f.q + g.q`. `q` is then y, if it starts at 0. Where y is a vector, p is a matrix. An α larger \
+                 than 1 may overflow in p where a loop does not."
             }
             Hint::NonlinearStep => {
                 "this is the step of a recurrence that is not linear, y = g(y) + x. Its steps have no short composition, \

@@ -48,8 +48,8 @@
 //! relative distance of neighbouring floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0
 //! equals -0.0; how often the identity changed no more than that sign is [counted](Report::signs).
 //!
-//! Cases in which finite operands give an infinity or a NaN on the way are left out. The [`Report`] says how many these
-//! are, and shows one. The operands of a check are folds of few samples. A scan folds many, and may leave the range of
+//! Cases in which finite operands give an infinity or a NaN on the way are left out, unless both sides are equal. The
+//! [`Report`] says how many these are, and shows one. The operands of a check are folds of few samples. A scan folds many, and may leave the range of
 //! floats where a loop does not: see [Overflow](ScanOp#overflow).
 
 mod action;

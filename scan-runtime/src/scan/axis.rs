@@ -73,7 +73,8 @@ impl<Op: ScanOp> fmt::Debug for AxisScan<'_, Op> {
 impl<Op: ScanOp> Scan<Op> {
     /// Scans an array along an axis.
     ///
-    /// A recurrence `h = a·h + b` over the tokens of many sequences:
+    /// A recurrence `h = a·h + b` over the tokens of many sequences, whose factors are at most 1 (larger ones may
+    /// [overflow](ScanOp#overflow)):
     ///
     /// ```
     /// use scan_runtime::{Axis, Scanner, scan_element, scan_op};

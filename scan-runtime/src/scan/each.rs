@@ -54,7 +54,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     /// [machine](ScanOp#machines). On the GPU it comes from the same launches.
     ///
     /// The totals of a chunk are the [initial values](Scan::init_each) of the next one. A state-space model over
-    /// sequences that come in chunks:
+    /// sequences that come in chunks, with factors of at most 1 (larger ones may [overflow](ScanOp#overflow)):
     ///
     /// ```
     /// use scan_runtime::{Scanner, scan_element, scan_op};

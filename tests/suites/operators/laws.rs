@@ -421,6 +421,23 @@ fn samples_that_overflow_are_skipped_and_counted() {
     assert!(matches!(failure, Failure::NothingTested { .. }), "{failure}");
 }
 
+/// Of the folds that are operands, with samples that are finite: each fold of several is left out, though both sides of the law
+/// would be the same infinity.
+#[test]
+fn folds_that_overflow_are_skipped_and_counted() {
+    let product = |longest_run| {
+        let samples = [1.0e30_f32, 2.0e30, 3.0e30];
+        laws::Check::new().longest_run(longest_run).run(&ops::product(), samples).unwrap()
+    };
+    assert_eq!(product(1).overflow, None, "{}", product(1));
+    let report = product(2);
+    assert!(report.overflowed > 100 && report.identity > 0, "{report}");
+    assert_eq!(report.overflow.as_deref(), Some("the fold of 3e30, 1e30 = inf"), "{report}");
+    // Infinite samples are not what overflows.
+    let report = laws::check(&ops::product(), [1.0_f32, f32::INFINITY]).unwrap();
+    assert_eq!((report.overflowed, report.overflow), (0, None));
+}
+
 /// Of a machine, whose step a loop takes and whose part is applied.
 #[test]
 fn overflow_of_a_carry_is_left_out_and_counted() {

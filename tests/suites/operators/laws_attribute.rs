@@ -112,6 +112,23 @@ fn coarse(a: f32, b: f32) -> f32 {
     f32::from_bits((a + b).to_bits() & 0xffff_f000)
 }
 
+/// A test that passes prints the report, with what was left out: `cargo test -- --nocapture` shows it.
+#[test]
+fn the_test_prints_the_report() {
+    let mut test = std::process::Command::new(std::env::current_exe().expect("this program"));
+    test.args(["--exact", "laws_attribute::laws_of_products", "--nocapture"]);
+    let output = test.output().expect("a process");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("`products`: associative in "), "{printed}");
+    assert!(printed.contains(" cases left out, where floats overflow, such as "), "{printed}");
+}
+
+/// Overflows.
+#[scan_op(identity = 1.0, laws = [1.0e30, 1.0e-30, 1.0e20])]
+fn products(a: f32, b: f32) -> f32 {
+    a * b
+}
+
 #[test]
 #[allow(unnameable_test_items, reason = "a test that must fail is called, not listed")]
 fn the_test_fails_with_the_counterexample() {

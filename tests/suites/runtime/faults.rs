@@ -1,8 +1,15 @@
 //! What can be asked that nothing can do: without a GPU.
 
+use std::{env, process::Command};
+
 use scan_codegen::{DeviceLimits, PlanError, ScanSpec, Segments};
-use scan_runtime::{Error, Overrides, ScanOp, Scanner, ops, scan_op};
-use scan_tests::strategies;
+use scan_runtime::{Error, Overrides, Scan, ScanOp, Scanner, devices, ops, scan_op};
+use scan_tests::{
+    lifting,
+    machines::{Appending, Coder},
+    operators::bits,
+    strategies,
+};
 
 /// A state of the greatest size that there is.
 #[derive(Clone, Copy)]
@@ -118,5 +125,86 @@ fn an_output_of_another_length_is_an_error_and_stays_as_it_was() {
         let error = scanner.scan(ops::sum()).run_into(&[1, 2, 3], &mut output).err();
         assert!(matches!(error, Some(Error::OutputLength { input: 3, output }) if output == len), "{error:?}");
         assert!(output.iter().all(|&x| x == 7));
+    }
+}
+
+/// Both errors of inputs that are too long say how to scan them, and that gives the results of the whole: also where the last
+/// result is no total, in exclusive scans and of machines with an output of their own.
+#[test]
+fn parts_scanned_as_the_errors_advise_are_the_whole() {
+    let too_large = Error::OutOfDeviceMemory { requested: 2, free: 1, total: 1 }.to_string();
+    let too_long = PlanError::TooLong { len: 2, max_len: 1 }.to_string();
+    for error in [too_large, too_long] {
+        let advice = "in parts, each with the total of the part before it as initial value";
+        assert!(error.ends_with(advice), "{error}");
+    }
+    fn check<Op: ScanOp + Clone>(scan: &Scan<Op>, input: &[Op::Input]) {
+        let (mut scanned, mut before) = (Vec::new(), None);
+        for part in input.chunks(7) {
+            let scan = before.map_or(scan.clone(), |total| scan.clone().init(total));
+            let (results, total) = scan.run_with_total(part).unwrap();
+            scanned.extend(results);
+            before = total;
+        }
+        assert_eq!(bits(&scanned), bits(&scan.run(input).unwrap()));
+    }
+    let (scanner, input) = (Scanner::cpu(), lifting::inputs(40));
+    check(&scanner.scan(Appending), &input);
+    check(&scanner.scan(Appending).exclusive(), &input);
+    check(&scanner.scan(Coder), &input);
+    check(&scanner.scan(Coder).exclusive(), &input);
+    check(&scanner.scan(ops::max::<i32>()), &(0..40).map(|x| x * 7 % 11).collect::<Vec<_>>());
+}
+
+/// The driver is looked for before it is called: where there is none, or no device, that is an error and no panic.
+#[test]
+fn a_missing_driver_or_device_is_an_error() {
+    let is_missing = |error: &Error| matches!(error, Error::NoDriver { .. } | Error::NoDevice { .. });
+    let there = devices().unwrap_or_else(|error| {
+        assert!(is_missing(&error), "{error}");
+        Vec::new()
+    });
+    if there.is_empty() {
+        let error = Scanner::cuda(0).unwrap_err();
+        assert!(is_missing(&error), "{error}");
+    }
+}
+
+const HOOK: &str = "SCAN_TESTS_SILENT_HOOK";
+
+/// A process whose operator panics.
+#[test]
+fn child_whose_operator_panics() {
+    let Ok(hook) = env::var(HOOK) else { return };
+    if hook == "silent" {
+        std::panic::set_hook(Box::new(|_| ()));
+    }
+    let error = Scanner::cpu().scan(Falling).run(&[3, 2, 5]).unwrap_err();
+    println!("error: {error}");
+}
+
+#[derive(Clone, Copy)]
+struct Falling;
+
+#[scan_op]
+impl ScanOp for Falling {
+    type Element = i32;
+    fn combine(a: i32, b: i32) -> i32 {
+        assert!(a >= b);
+        b
+    }
+}
+
+/// As `docs/README.md` has it: the panic's message comes beside the error, unless a hook keeps it.
+#[test]
+fn a_hook_silences_the_panic_of_an_operator() {
+    for hook in ["silent", "that of Rust"] {
+        let mut child = Command::new(env::current_exe().unwrap());
+        child.args(["--exact", "faults::child_whose_operator_panics", "--nocapture"]).env(HOOK, hook);
+        let output = child.output().unwrap();
+        let [printed, told] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(output.status.success(), "{printed}{told}");
+        assert!(printed.contains("error: operator `Falling` panicked: assertion failed: a >= b"), "{printed}");
+        assert_eq!(told.contains("assertion failed: a >= b"), hook != "silent", "{hook}: {told}");
     }
 }

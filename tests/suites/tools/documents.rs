@@ -1,4 +1,5 @@
-//! What the documents link to exists, headings too; so do the places in documents that comments name.
+//! What the documents link to exists, headings too; so do the places in documents that comments name. Examples of the public
+//! documentation are ones that users can write.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
@@ -122,4 +123,56 @@ fn places_in_documents_that_comments_name_exist() {
     }
     assert!(errors.is_empty(), "{}", errors.join("\n"));
     assert!(count > 10, "{count}");
+}
+
+/// The lines of the examples in a file's documentation, with their numbers.
+fn examples(text: &str) -> Vec<(usize, &str)> {
+    let (mut in_code, mut lines) = (false, Vec::new());
+    for (line, text) in text.lines().enumerate() {
+        let text = text.trim_start();
+        match text.strip_prefix("///").or_else(|| text.strip_prefix("//!")).map(str::trim) {
+            None => in_code = false,
+            Some(text) if text.starts_with("```") => in_code = !in_code,
+            Some(text) if in_code => lines.push((line, text)),
+            Some(_) => {}
+        }
+    }
+    lines
+}
+
+/// What keeps a user from writing a line of an example: a crate that is no dependency of theirs, an item that is not public, or an item
+/// that the page does not show.
+fn unwritable(line: &str) -> Option<&'static str> {
+    let hidden = line.strip_prefix("# ");
+    let is_item =
+        |line: &str| ["trait ", "impl ", "unsafe impl", "struct ", "enum "].iter().any(|of| line.starts_with(of));
+    match hidden {
+        // Users see the types of these crates as those of `scan_runtime`.
+        Some("extern crate scan_codegen as scan_runtime;") => None,
+        Some(line) if is_item(line.trim_start_matches("pub ")) => Some("the page does not show it"),
+        Some(_) => None,
+        None if line.contains("__private") => Some("it is not public"),
+        None if line.contains("scan_codegen") && !line.contains("scan_runtime::scan_codegen") => {
+            Some("users depend on `scan_runtime` alone")
+        }
+        None => None,
+    }
+}
+
+#[test]
+fn examples_of_public_items_are_ones_that_users_can_write() {
+    assert!(unwritable("use scan_codegen::Axis;").is_some() && unwritable("# trait MapB { fn b(&self); }").is_some());
+    assert!(unwritable("use scan_runtime::Axis;").or(unwritable("# let x = 1;")).is_none());
+    let sources = ["scan-codegen/src", "scan-macros/src", "scan-runtime/src"].map(|of| files(&root().join(of), ".rs"));
+    let (mut count, mut errors) = (0, Vec::new());
+    for source in sources.iter().flatten() {
+        let text = fs::read_to_string(source).unwrap();
+        for (line, text) in examples(&text) {
+            count += 1;
+            let error = unwritable(text).map(|why| format!("{}:{}: {text}: {why}", source.display(), line + 1));
+            errors.extend(error);
+        }
+    }
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    assert!(count > 1_000, "{count} lines");
 }
