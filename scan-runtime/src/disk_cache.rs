@@ -346,13 +346,19 @@ impl Kind {
     }
 }
 
-/// An error if it is another user's. Whatever belongs to root can be trusted as far as the system itself.
+/// Whether a process of this user trusts what this owner has written. Whatever belongs to root can be trusted as far as the
+/// system itself.
+#[cfg(unix)]
+fn is_trusted(owner: u32, user: u32) -> bool {
+    owner == user || owner == rustix::process::Uid::ROOT.as_raw()
+}
+
+/// An error if it is another user's.
 fn check_user(metadata: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
-        use rustix::process::{Uid, geteuid};
         let owner = std::os::unix::fs::MetadataExt::uid(metadata);
-        if ![geteuid(), Uid::ROOT].map(Uid::as_raw).contains(&owner) {
+        if !is_trusted(owner, rustix::process::geteuid().as_raw()) {
             return Err(io::Error::other("it belongs to another user"));
         }
     }
@@ -430,7 +436,8 @@ mod tests {
 
     /// What the user has been warned of.
     fn problem_of(cache: &DiskCache) -> Option<String> {
-        problems().into_iter().find(|problem| problem.folder == cache.folder()).map(|problem| problem.reason)
+        let problems = crate::Scanner::cpu().cache_stats().disk_problems;
+        problems.into_iter().find(|problem| problem.folder == cache.folder()).map(|problem| problem.reason)
     }
 
     #[test]
@@ -615,6 +622,15 @@ mod tests {
         // Before anything is stored.
         assert!(problem_of(&cache).unwrap().contains("others may write to it"));
         assert!(!cache.store(&key("b"), CUBIN));
+        assert_eq!(names(&cache).len(), 1, "nothing is added");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_user_trusts_its_own_files_and_those_of_root_alone() {
+        let trusted = |(owner, user): (u32, u32)| is_trusted(owner, user);
+        assert_eq!([(0, 0), (7, 7), (0, 7)].map(trusted), [true; 3]);
+        assert_eq!([(8, 7), (7, 0), (u32::MAX, 7)].map(trusted), [false; 3]);
     }
 
     /// A thread of a process of root, or of another user in its own folder, that can read a folder and not write to it.

@@ -111,6 +111,28 @@ impl Heads {
         heads
     }
 
+    /// Offsets that leave elements of an input out: those before the first one, those behind the last one, or all; and some that do not
+    /// ascend. Devices do not ask for that.
+    pub fn uncovering(long: bool, len: usize) -> Vec<Self> {
+        let (third, half) = (len / 3, len / 2);
+        let offsets = [
+            vec![third, half, len],
+            vec![0, third, half],
+            vec![third, third, half, half],
+            (third..=half).step_by(7).chain([half, half]).collect(),
+            vec![len - len.min(1), len],
+            vec![half, half],
+            vec![0, 0],
+            vec![len; 3],
+            vec![half, third, len],
+        ];
+        let source = |offsets: Vec<usize>| match long {
+            true => HeadSource::LongOffsets(offsets.into_iter().map(|offset| offset as u64).collect()),
+            false => HeadSource::Offsets(offsets.into_iter().map(|offset| offset as u32).collect()),
+        };
+        offsets.map(|offsets| Heads { begins: vec![false; len], source: source(offsets) }).into()
+    }
+
     /// The same, where offsets tell an empty segment behind the last element.
     pub fn with_an_empty_one_at_the_end(mut self) -> Self {
         let len = self.begins.len();

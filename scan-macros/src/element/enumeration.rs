@@ -79,6 +79,7 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // SAFETY: the enum is stored as a number of this type, and an operator can make a value of it only by naming a
         // variant.
         #[automatically_derived]
+        #[diagnostic::do_not_recommend] // as of a struct
         unsafe impl #krate::ScanElement for #ident {
             const SEALED: #private::ByMacro = #private::ByMacro;
             fn layout() -> #private::ElementType {

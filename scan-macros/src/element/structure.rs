@@ -108,6 +108,9 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         }
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    // Of a type that is no element rustc lists some that are: marked ones say nothing, and hide the numbers. Through one with
+    // parameters a missing bound of theirs is reported.
+    let unlisted = item.generics.params.is_empty().then(|| quote!(#[diagnostic::do_not_recommend]));
     let name = name(&private, ident, &item.generics);
     let compares = derives(&item.attrs, "PartialEq");
     let comparisons = (sound && compares).then(|| comparisons(&private, ident, &generics, fields));
@@ -133,6 +136,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         #size
         // SAFETY: the layout comes from `size_of`, `align_of` and `offset_of!`, and every field is an element itself.
         #[automatically_derived]
+        #unlisted
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
             const SEALED: #private::ByMacro = #private::ByMacro;
             fn layout() -> #private::ElementType {

@@ -336,8 +336,11 @@ fn folders_of_other_users_are_not_used() {
     chown(cache.place(&key("a")), Some(SOMEBODY), None).unwrap();
     assert!(cache.load(&key("a")).is_none() && cache.store(&key("a"), CUBIN));
     assert_eq!(cache.load(&key("a")).unwrap(), CUBIN);
+    let problem = || problems().into_iter().find(|problem| problem.folder == own).map(|problem| problem.reason);
+    assert_eq!(problem(), None);
     chown(&own, Some(SOMEBODY), None).unwrap();
     assert!(cache.load(&key("a")).is_none() && !cache.store(&key("c"), CUBIN));
+    assert_eq!(problem().as_deref(), Some("it belongs to another user"));
 }
 
 /// Links to entries are neither read, nor removed, nor followed. The folder itself may be reached through a link of the

@@ -394,8 +394,64 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
 
 #[cfg(test)]
 mod tests {
+    use scan_codegen::ArrayKind::{NoMemory, Slice};
+
     use super::*;
-    use crate::{Scanner, ops};
+    use crate::{
+        ScanOp, Scanner, arrays,
+        columns::tuples::{Sinks, Sources},
+        ops, scan_element, scan_op,
+    };
+
+    /// A number and its index.
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Numbered {
+        index: u64,
+        number: u16,
+    }
+
+    struct Latest;
+
+    #[scan_op]
+    impl ScanOp for Latest {
+        type Element = Numbered;
+        fn combine(_a: Numbered, b: Numbered) -> Numbered {
+            b
+        }
+    }
+
+    /// Indices and discarded results have no bytes to copy, and the latter no array; indices of a chunk begin with its first.
+    #[test]
+    fn indices_and_discarded_results_have_no_memory_on_a_device() {
+        type Ins<'a> = (arrays::Indices, &'a [u16; 10]);
+        type Outs<'a> = (&'a mut [u64; 10], arrays::Discard);
+        let (numbers, mut results) = ([7_u16; 10], [0_u64; 10]);
+        let mut places = |memory| {
+            let held = Sources::<(u64, u16)>::hold((arrays::indices(), &numbers), 10, memory).unwrap();
+            let mut to = Sinks::<(u64, u16)>::hold((&mut results, arrays::discard()), 10, memory).unwrap();
+            let (input, output) = (<Ins as Sources<(u64, u16)>>::at(&held), <Outs as Sinks<(u64, u16)>>::at(&mut to));
+            HostPlaces::in_columns::<Latest>(input, output, 10)
+        };
+        let bytes = |arrays: &[HostArray]| arrays.iter().map(|array| array.item).collect::<Vec<_>>();
+        let begins = |arrays: &[HostArray]| arrays.iter().map(|array| array.at.addr()).collect::<Vec<_>>();
+
+        let on_device = places(false);
+        let (inputs, outputs) = (ArrayKinds::new([NoMemory, Slice]), ArrayKinds::new([Slice, NoMemory]));
+        assert_eq!(on_device.kinds, Some((inputs, outputs)));
+        assert_eq!(on_device.spec(ScanSpec::inclusive()), ScanSpec::inclusive().with_kinds(inputs, outputs));
+        assert_eq!((bytes(&on_device.input), bytes(&on_device.output)), (vec![0, 2], vec![8]));
+        assert_eq!((begins(&on_device.input)[0], on_device.element_bytes()), (0, 8));
+        let chunk = on_device.of_chunk(&Chunk::of(4..7, Content::Whole(0..0)));
+        assert_eq!((bytes(&chunk.input), bytes(&chunk.output)), (vec![0, 2], vec![8]));
+        assert_eq!((chunk.len, chunk.kinds), (3, on_device.kinds));
+        assert_eq!(begins(&chunk.input), [4, begins(&on_device.input)[1] + 4 * 2]);
+        assert_eq!(begins(&chunk.output), [begins(&on_device.output)[0] + 4 * 8]);
+
+        // The CPU reads and writes them like all others.
+        let on_cpu = places(true);
+        assert_eq!((bytes(&on_cpu.input), bytes(&on_cpu.output), on_cpu.kinds), (vec![8, 2], vec![8, 2], None));
+    }
 
     /// The first part begins with the scan's initial value, and the others with what the part before has left.
     #[test]

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, PlanError, ScanSpec, Segments, plan};
+use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, Plan, PlanError, ScanSpec, Segments, plan};
 use scan_runtime::{BlockScan, Carry, Network, ScanOp, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
@@ -170,6 +170,54 @@ fn results_fold_their_own_segment_in_order() {
     }
 }
 
+/// Scans with offsets that do not cover the input, and says what is wrong but the results.
+fn uncovered<Op: ScanOp + Clone>(
+    programs: Vec<Program<Op>>,
+    inputs: &dyn Fn(usize) -> Vec<Op::Input>,
+    values: &dyn Fn(usize) -> Vec<Op::Carry>,
+) -> Vec<String> {
+    let mut failures = Vec::new();
+    for (index, program) in compiled(programs).iter().enumerate() {
+        let Plan { tile, max_len, strategy, spec, .. } = &program.plan;
+        let needs_all = strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let is_long = spec.segments == Segments::Offsets(OffsetWidth::U64);
+        let tile = *tile as usize;
+        for len in [3 * tile + 5, 2 * tile, tile - 1] {
+            let len = len.min(*max_len as usize / 4);
+            for (turn, heads) in Heads::uncovering(is_long, len).into_iter().enumerate() {
+                let program = program.with_heads_and_values(heads.clone(), values(count(&heads)));
+                let resident = if needs_all { usize::MAX } else { [1, 2, 4, 7][turn % 4] };
+                let emulator = Emulator::new(mixed((index + turn) as u64)).resident_blocks(resident).limit(100_000_000);
+                let failed = program.run(&emulator, &inputs(len)).err();
+                failures.extend(failed.map(|error| format!("{:?} of {len}: {error}\n{}", heads.source, program.plan)));
+            }
+        }
+    }
+    failures
+}
+
+/// The kernels are not asked whether offsets in device memory cover the input. Results are unspecified then, but no access is out of
+/// bounds, nothing waits for ever, and each result and each total is written.
+#[test]
+fn offsets_that_do_not_cover_the_input_are_no_access_out_of_bounds() {
+    // The programs of the test below.
+    fn programs<Op: ScanOp + Clone>(op: Op, first: usize, initial_value: Op::Carry) -> Vec<Program<Op>> {
+        let shapes = shapes().into_iter().enumerate().skip(first).step_by(4);
+        let numbered = shapes.flat_map(|(index, shape)| [5 * index, 5 * index + 1].map(|number| (number, shape)));
+        let by_offsets = numbered.filter(|(number, _)| matches!(KINDS[number % 3], Segments::Offsets(_)));
+        by_offsets.map(|(number, shape)| program(op.clone(), number, &shape, initial_value)).collect()
+    }
+    let registers = |count: usize| (0..count as u64).map(|index| mixed(index) as u32).collect::<Vec<_>>();
+    let failures = [
+        uncovered(programs(Appending, 0, lifting::INITIAL_VALUE), &lifting::inputs, &mappings),
+        uncovered(programs(Coder, 1, 77), &lifting::inputs, &registers),
+        uncovered(programs(Mapped, 2, 77), &mappings, &registers),
+        uncovered(programs(lifting::Lifting, 3, lifting::INITIAL_VALUE), &lifting::inputs, &mappings),
+    ]
+    .concat();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
 fn registers(heads: &Heads) -> Vec<u32> {
     (0..count(heads) as u64).map(|index| mixed(index) as u32).collect()
 }
@@ -200,7 +248,7 @@ fn planted_faults_are_found() {
     let of_offsets: [Change<'_>; 5] = [
         ("if (k == segment.last) {", "if (k == segment.last && segment.first + k + 1 < segment.source.count) {"),
         ("min(offsets_before(offsets, i + 1, 0", "min(offsets_before(offsets, i, 0"),
-        ("min(end, source.count) - 1", "min(end, source.count)"),
+        ("HEAD_DISTANCE == 0 ? end - 1 : first", "HEAD_DISTANCE == 0 ? end : first"),
         ("i < offsets[next + 1])", "true)"),
         ("index + 1 < source.offset_count; index += stride", "index + 2 < source.offset_count; index += stride"),
     ];

@@ -343,6 +343,12 @@ fn of_each_segment<Op: ScanOp<Output: Debug> + Clone + 'static>(
                     let emulator = Emulator::new(mixed(run as u64)).resident_blocks(1 + run % 4).limit(LIMIT);
                     program.verify_at_offset(&emulator, &input, (run % 4, run / 4 % 3))?;
                 }
+                // Offsets that do not cover the input give any results, but no access out of bounds.
+                let Segments::Offsets(width) = program.plan.spec.segments else { return Ok(()) };
+                for heads in Heads::uncovering(width == OffsetWidth::U64, 2 * tile) {
+                    let (input, values) = (inputs(&heads), values(&heads));
+                    program.with_heads_and_values(heads, values).run(&Emulator::new(1).limit(LIMIT), &input)?;
+                }
                 Ok(())
             };
             probes.push(scan("values of each segment", program, run));
