@@ -338,21 +338,15 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             }
         };
         bind(stream)?;
-        let count = to.len() as u64;
+        let count = to.len();
         let (to, _writing) = to.device_ptr_mut(stream);
-        for index in 0..count {
-            // SAFETY: the memory has room for so many elements. The value is copied before the call returns, or, where
-            // the copy is captured, stays as long as the handle.
-            unsafe {
-                result::memcpy_htod_async(
-                    to + index * size_of::<T>() as u64,
-                    slice::from_ref(value),
-                    stream.cu_stream(),
-                )
-            }
-            .map_err(driver_error("copying to the device"))?;
+        // SAFETY: the memory has room for so many elements, one at least. The value is copied before the call returns, or,
+        // where the copy is captured, stays as long as the handle.
+        unsafe {
+            result::memcpy_htod_async(to, slice::from_ref(value), stream.cu_stream())
+                .map_err(driver_error("copying to the device"))?;
+            repeat(stream, to, size_of::<T>(), count * size_of::<T>())
         }
-        Ok(())
     }
 
     /// An error where the planner refuses what a call asks for.
@@ -619,8 +613,12 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         self.writes_all()?;
         self.heads.check(input.len())?;
         let count = self.heads.check_each(input.len())?;
-        // SAFETY: the scan writes every element of both.
+        // SAFETY: the scan writes every element of both, but for totals by offsets that do not ascend, which are written
+        // before it.
         let (mut output, mut totals) = unsafe { (self.room(input.len())?, self.room(count)?) };
+        if self.heads.has_offsets() {
+            self.write_totals_of_nothing(DeviceTotals::Each(&mut totals))?;
+        }
         self.scan(Some(input), &mut output, DeviceTotals::Each(&mut totals))?;
         Ok((output, totals))
     }
@@ -720,14 +718,31 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         bind(stream)?;
         let (bytes, count) = (value.len() * size_of::<Op::Carry>(), total.len() / value.len().max(1));
         let ((from, _reading), (to, _writing)) = (value.device_ptr(stream), total.device_ptr_mut(stream));
-        for copy in 0..count {
-            // SAFETY: the totals are as many as the values, or the value is one, as has been checked, and the guards
-            // keep both until the copies are enqueued.
-            unsafe { result::memcpy_dtod_async(to + (copy * bytes) as u64, from, bytes, stream.cu_stream()) }
+        // SAFETY: the totals are as many as the values, or the value is one, as has been checked, and the guards keep both
+        // until the copies are enqueued.
+        unsafe {
+            result::memcpy_dtod_async(to, from, bytes, stream.cu_stream())
                 .map_err(driver_error("copying on the device"))?;
+            repeat(stream, to, bytes, count * bytes)
         }
-        Ok(())
     }
+}
+
+/// Repeats the first `written` bytes of device memory up to `bytes`, in copies that double.
+///
+/// # Safety
+///
+/// There are so many bytes, of which work of this stream writes the first `written`.
+unsafe fn repeat(stream: &CudaStream, to: sys::CUdeviceptr, written: usize, bytes: usize) -> Result<(), Error> {
+    let mut written = written;
+    while 0 < written && written < bytes {
+        let next = written.min(bytes - written);
+        // SAFETY: both are within the bytes, and the copy does not overlap what it reads.
+        unsafe { result::memcpy_dtod_async(to + written as u64, to, next, stream.cu_stream()) }
+            .map_err(driver_error("copying on the device"))?;
+        written += next;
+    }
+    Ok(())
 }
 
 impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {

@@ -211,6 +211,11 @@ impl<'a> DeviceHeads<'a> {
         self.memory.map(HeadMemory::stream)
     }
 
+    /// Whether offsets tell them, which may leave elements out, or not ascend.
+    pub(crate) fn has_offsets(&self) -> bool {
+        matches!(self.kind, HeadKind::Offsets(_))
+    }
+
     /// Whether there are as many as an input of this length requires.
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
         check_length(self.kind, self.count(), len)

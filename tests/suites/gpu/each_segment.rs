@@ -41,6 +41,7 @@ pub(crate) fn add(trials: &mut Trials) {
     });
     trials.add("each_segment_in_a_graph", in_a_graph);
     trials.add("each_segment_of_no_elements", without_elements);
+    trials.add("totals_of_each_segment_by_offsets_that_do_not_ascend", offsets_that_do_not_ascend);
 }
 
 fn map(bits: u64) -> Mapping {
@@ -181,4 +182,21 @@ fn without_elements() -> Outcome {
     ensure(matches!(found, Err(Error::OtherRun { .. })), || format!("{found:?}"))?;
     handle.rows(3).run_in_place_with_totals(&mut buffer, &mut totals)?;
     same(&stream.clone_dtoh(&totals)?, &[3, 3], "in place")
+}
+
+/// Offsets that do not ascend leave some totals to nobody: those are the initial value, and not what the memory held.
+fn offsets_that_do_not_ascend() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let input = stream.clone_htod(&[1_u32; 64])?;
+    for offsets in [vec![21_u32, 232, 32, 232], vec![64, 32, 16, 0], vec![128, 85, 256]] {
+        // What the totals may be allocated from.
+        drop(stream.clone_htod(&vec![u32::MAX; offsets.len() - 1])?);
+        let heads = stream.clone_htod(&offsets)?;
+        let sums = scanner.scan(ops::sum::<u32>()).init(7);
+        let (_, totals) = sums.on(&stream).by_offsets(&heads).run_with_totals(&input)?;
+        let totals = stream.clone_dtoh(&totals)?;
+        ensure(totals.iter().all(|total| (7..=71).contains(total)), || format!("{offsets:?}: {totals:?}"))?;
+    }
+    Ok(())
 }
