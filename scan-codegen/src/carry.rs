@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::constants::ONE_BLOCK;
+use crate::kernel_role::KernelRole;
 
 /// How a tile obtains its exclusive prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,8 +53,8 @@ pub(crate) struct CarryFacts {
     pub(crate) name: &'static str,
     /// The name of the algorithm in texts for users.
     pub(crate) words: &'static str,
-    /// The roles of its kernels. If the first is [`ONE_BLOCK`], that one scans inputs of one tile.
-    pub(crate) kernels: &'static [&'static str],
+    /// The roles of its kernels. If the first is [`KernelRole::ScanBlock`], that one scans inputs of one tile.
+    pub(crate) kernels: &'static [KernelRole],
     /// How blocks are assigned to tiles.
     pub(crate) blocks: Blocks,
     /// Where a block keeps its tile.
@@ -142,14 +142,20 @@ impl Carry {
             Carry::OneBlock => CarryFacts {
                 name: "one_block",
                 words: "one block",
-                kernels: &[ONE_BLOCK],
+                kernels: &[KernelRole::ScanBlock],
                 blocks: Blocks::One,
                 ..USUAL
             },
             Carry::Hierarchical => CarryFacts {
                 name: "hierarchical",
                 words: "hierarchical",
-                kernels: &[ONE_BLOCK, "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
+                kernels: &[
+                    KernelRole::ScanBlock,
+                    KernelRole::ScanSections,
+                    KernelRole::ScanTotals,
+                    KernelRole::CarryTotals,
+                    KernelRole::CarrySections,
+                ],
                 tile_in: TileIn::SharedMemory,
                 exchange: Exchange::Partials,
                 ..USUAL
@@ -160,7 +166,7 @@ impl Carry {
                     TileNumbers::Counter => "chained",
                     TileNumbers::BlockIndex => "chained by block index",
                 },
-                kernels: &[ONE_BLOCK, "scan_chained"],
+                kernels: &[KernelRole::ScanBlock, KernelRole::ScanChained],
                 blocks: match tile_numbers {
                     TileNumbers::Counter => Blocks::PerTile,
                     TileNumbers::BlockIndex => Blocks::PerTileResident,
@@ -172,7 +178,7 @@ impl Carry {
             Carry::LookBack => CarryFacts {
                 name: "look_back",
                 words: "look-back",
-                kernels: &[ONE_BLOCK, "scan_look_back"],
+                kernels: &[KernelRole::ScanBlock, KernelRole::ScanLookBack],
                 exchange: Exchange::Statuses(Polled::UntilPrefix),
                 tile_numbers: TileNumbers::Counter,
                 ..USUAL
@@ -180,7 +186,7 @@ impl Carry {
             Carry::LookAtAll => CarryFacts {
                 name: "look_at_all",
                 words: "look-at-all",
-                kernels: &[ONE_BLOCK, "scan_look_at_all"],
+                kernels: &[KernelRole::ScanBlock, KernelRole::ScanLookAtAll],
                 tile_in: TileIn::Registers,
                 exchange: Exchange::Statuses(Polled::All),
                 ..USUAL
@@ -188,7 +194,7 @@ impl Carry {
             Carry::Cluster => CarryFacts {
                 name: "cluster",
                 words: "one cluster",
-                kernels: &[ONE_BLOCK, "scan_cluster"],
+                kernels: &[KernelRole::ScanBlock, KernelRole::ScanCluster],
                 blocks: Blocks::Cluster,
                 tile_in: TileIn::Registers,
                 needs_sm_90: Some("clusters need compute capability 9.0 or later: choose look-at-all"),
@@ -197,7 +203,7 @@ impl Carry {
             Carry::LookAhead => CarryFacts {
                 name: "look_ahead",
                 words: "look-ahead",
-                kernels: &["scan_look_ahead"],
+                kernels: &[KernelRole::ScanLookAhead],
                 blocks: Blocks::Persistent,
                 tile_in: TileIn::Stage,
                 exchange: Exchange::Statuses(Polled::All),
@@ -225,16 +231,16 @@ impl CarryFacts {
     }
 
     /// The role of the kernel for inputs of several tiles; the first one where there are several.
-    pub(crate) const fn kernel(&self) -> &'static str {
+    pub(crate) const fn kernel(&self) -> KernelRole {
         match self.kernels {
-            [_, kernel, ..] | [kernel] => kernel,
-            [] => ONE_BLOCK,
+            [_, kernel, ..] | [kernel] => *kernel,
+            [] => KernelRole::ScanBlock,
         }
     }
 
     /// Whether inputs of one tile may have a kernel of their own, that of one block.
     pub(crate) fn has_kernel_of_one_block(&self) -> bool {
-        self.kernels.first() == Some(&ONE_BLOCK)
+        self.kernels.first() == Some(&KernelRole::ScanBlock)
     }
 }
 
@@ -265,7 +271,7 @@ mod tests {
             let facts = carry.describe();
             assert!(!facts.name.is_empty() && !facts.words.is_empty() && !facts.kernels.is_empty(), "{carry:?}");
             assert_eq!(
-                facts.kernels.iter().filter(|kernel| **kernel == ONE_BLOCK).count() == 1,
+                facts.kernels.iter().filter(|kernel| **kernel == KernelRole::ScanBlock).count() == 1,
                 facts.has_kernel_of_one_block()
             );
             assert!(facts.kernels.contains(&facts.kernel()), "{carry:?}");

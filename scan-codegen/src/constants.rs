@@ -24,6 +24,3 @@ pub(crate) const BANKS: u32 = 32;
 
 /// Words of a state in a packet of a tile status, next to the tag: a packet is one access of 16 bytes.
 pub(crate) const PACKET_PAYLOAD: u32 = 3;
-
-/// The role of the kernel of one block, which scans inputs of one tile for most carries.
-pub(crate) const ONE_BLOCK: &str = "scan_block";

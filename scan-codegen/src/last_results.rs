@@ -7,6 +7,7 @@ use tera::Context;
 
 use crate::{
     error::{PlanError, RenderError},
+    kernel_role::KernelRole,
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
@@ -65,8 +66,11 @@ impl LastResultsPlan {
     }
 
     /// The roles of the kernels that schedules of this plan may launch.
-    pub fn kernels(&self) -> &'static [&'static str] {
-        if self.counts() { &["count_segments", "place_segments", "last_results"] } else { &["last_results"] }
+    pub fn kernels(&self) -> &'static [KernelRole] {
+        match self.counts() {
+            true => &[KernelRole::CountSegments, KernelRole::PlaceSegments, KernelRole::LastResults],
+            false => &[KernelRole::LastResults],
+        }
     }
 
     /// The launches that take the last results out of the input, which is the output of a scan.
@@ -99,18 +103,18 @@ impl LastResultsPlan {
         let mut launches = Vec::new();
         match self.segments {
             Segments::Rows => {
-                launches.push(launch("last_results", blocks, vec![Input, Output, HeadCount, Length(len)]))
+                launches.push(launch(KernelRole::LastResults, blocks, vec![Input, Output, HeadCount, Length(len)]))
             }
             Segments::Offsets(_) => {
                 let arguments = vec![Input, Heads, Output, HeadCount, Length(len), InitialValue];
-                launches.push(launch("last_results", blocks, arguments));
+                launches.push(launch(KernelRole::LastResults, blocks, arguments));
             }
             _ => {
                 let counts = Workspace(workspace.reserve(8 * blocks.max(1)));
-                launches.push(launch("count_segments", blocks, vec![Heads, counts, Length(len)]));
-                launches.push(launch("place_segments", 1, vec![counts, Length(blocks), Total]));
+                launches.push(launch(KernelRole::CountSegments, blocks, vec![Heads, counts, Length(len)]));
+                launches.push(launch(KernelRole::PlaceSegments, 1, vec![counts, Length(blocks), Total]));
                 let arguments = vec![Input, Heads, counts, Output, HeadCount, Length(len)];
-                launches.push(launch("last_results", blocks, arguments));
+                launches.push(launch(KernelRole::LastResults, blocks, arguments));
             }
         }
         launches.retain(|launch| launch.blocks > 0);

@@ -19,6 +19,7 @@ mod constants;
 mod cost;
 mod element;
 mod error;
+mod kernel_role;
 mod last_results;
 mod limits;
 mod literal;
@@ -53,6 +54,7 @@ pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive, ShortTable};
 pub use error::{PlanError, RenderError};
+pub use kernel_role::KernelRole;
 #[doc(hidden)]
 pub use last_results::render_last_results_from;
 pub use last_results::{LastResultsPlan, plan_last_results, render_last_results};

@@ -8,6 +8,7 @@ use tera::Context;
 use crate::{
     constants::MOST_THREADS,
     error::{PlanError, RenderError},
+    kernel_role::KernelRole,
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
@@ -134,8 +135,8 @@ impl fmt::Display for ReductionPlan {
 
 impl ReductionPlan {
     /// The roles of the kernels that schedules of this plan may launch.
-    pub fn kernels(&self) -> &'static [&'static str] {
-        &["reduce_tiles", "reduce_sums", "reduce_end"]
+    pub fn kernels(&self) -> &'static [KernelRole] {
+        &[KernelRole::ReduceTiles, KernelRole::ReduceSums, KernelRole::ReduceEnd]
     }
 
     /// The launches that reduce `len` elements to the one element of the output; none if `len` is zero.
@@ -158,7 +159,7 @@ impl ReductionPlan {
         let mut launches = Vec::new();
         let (mut from, mut elements) = (Input, len);
         while elements > 1 || (elements == 1 && from == Input) {
-            let kernel = if from == Input { "reduce_tiles" } else { "reduce_sums" };
+            let kernel = if from == Input { KernelRole::ReduceTiles } else { KernelRole::ReduceSums };
             let blocks = elements.div_ceil(u64::from(self.tile));
             let sums = Workspace(workspace.reserve(blocks * self.state_bytes));
             let arguments = vec![Operator, from, sums, Length(elements)];
@@ -168,7 +169,7 @@ impl ReductionPlan {
         if len > 0 {
             let mut arguments = vec![Operator, from, Output];
             arguments.extend(self.initial_value.then_some(InitialValue));
-            launches.push(Launch::new("reduce_end", 1, 1, arguments));
+            launches.push(Launch::new(KernelRole::ReduceEnd, 1, 1, arguments));
         }
         Ok(Schedule { workspace: workspace.scratch(), launches })
     }
@@ -271,11 +272,19 @@ mod tests {
             schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect::<Vec<_>>()
         };
         assert_eq!(launches(0), []);
-        assert_eq!(launches(1), [("reduce_tiles", 1), ("reduce_end", 1)]);
-        assert_eq!(launches(2_049), [("reduce_tiles", 2), ("reduce_sums", 1), ("reduce_end", 1)]);
+        assert_eq!(launches(1), [(KernelRole::ReduceTiles, 1), (KernelRole::ReduceEnd, 1)]);
+        assert_eq!(
+            launches(2_049),
+            [(KernelRole::ReduceTiles, 2), (KernelRole::ReduceSums, 1), (KernelRole::ReduceEnd, 1)]
+        );
         assert_eq!(
             launches(2_048 * 2_048 + 1),
-            [("reduce_tiles", 2_049), ("reduce_sums", 2), ("reduce_sums", 1), ("reduce_end", 1)]
+            [
+                (KernelRole::ReduceTiles, 2_049),
+                (KernelRole::ReduceSums, 2),
+                (KernelRole::ReduceSums, 1),
+                (KernelRole::ReduceEnd, 1)
+            ]
         );
     }
 

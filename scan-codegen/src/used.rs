@@ -1,4 +1,50 @@
 //! Leaves out of a text what its kernels do not use: the templates define, and need not ask who calls.
+//!
+//! # The texts that it reads
+//!
+//! Not C++, but the lines in which the templates write it:
+//!
+//! ```text
+//! text         = { blank | comment | declaration }
+//! blank        = a line of spaces
+//! comment      = a line whose first characters but spaces are `//`
+//! heading      = a comment that begins with `// ---- `
+//! declaration  = lines up to the first at whose end no `(` or `{` is open, and that ends with `;` or `}`
+//!                (blank lines and comments among them belong to it)
+//! group        = comments, then declarations, without a blank line or a comment between them
+//! ```
+//!
+//! `//` begins a comment wherever it stands, and every bracket counts, so a string or a character may hold neither `//`
+//! nor a bracket without its partner. There is no `/* */`.
+//!
+//! # What a declaration is used by
+//!
+//! The first line decides that does not begin with `template ` or `#`:
+//!
+//! | first line | names |
+//! |---|---|
+//! | `struct Name`, `struct alignas(8) Name` | `Name` |
+//! | `using Name = …` | `Name` |
+//! | `constexpr unsigned A = 1, B = 2;` | `A`, `B`: each word before an ` = ` |
+//! | `__device__ … name(…` | `name`: the last word before the first `(` |
+//! | anything else: a kernel (`extern "C"`), a `static_assert` | none |
+//!
+//! # What is left out first
+//!
+//! Functions of no result whose body is empty, in all overloads of a name, are what a kernel has none of: heads, totals,
+//! segments. A statement of a line of its own that calls one is left out, and an `if` of which nothing is left. Templates
+//! give such a call no argument, and such an `if` no condition, that does something.
+//!
+//! # What is kept
+//!
+//! - A declaration without names, and so all kernels.
+//! - A declaration of whose names a kept one has one as a word of its code. Scopes, types and arguments count for
+//!   nothing: all overloads of a name are kept together, a local variable keeps a function of its name, and `extern "C"`
+//!   a constant `C`. So a text may keep too much, but never too little.
+//! - The comments of a group of which a declaration is kept; of a group without declarations, always.
+//! - A heading, if anything is kept up to the next one.
+//!
+//! All else is dropped, line by line. One blank line stands between the groups that are left.
 
 use std::collections::{HashMap, HashSet};
 
@@ -179,42 +225,18 @@ fn names<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "\
-// ---- One ----
+    /// A kernel of this body, which follows what it uses.
+    fn kernel(body: &str) -> String {
+        format!("extern \"C\" __global__ void __launch_bounds__(32) kernel() {{\n  {body}\n}}\n")
+    }
 
-// How many there are.
-constexpr unsigned THREADS = 32; // of a block
-constexpr unsigned RUN = 4, SLOTS = 8;
-constexpr unsigned UNUSED = 1;
-
-// Eight bytes.
-struct alignas(8) Packet {
-  unsigned payload;
-};
-
-// ---- Two ----
-
-// Calls only what nobody calls.
-__device__ __forceinline__ unsigned forgotten(unsigned x) {
-  return also_forgotten(x);
-}
-
-template <class T>
-__device__ __forceinline__ T also_forgotten(T x) { return x; }
-
-// ---- Three ----
-
-template <class T>
-__device__ __forceinline__ T twice(
-    T x) {
-
-  return 2 * x; // forgotten
-}
-
-extern \"C\" __global__ void __launch_bounds__(THREADS) kernel(Packet* packets) {
-  packets[RUN].payload = twice(1);
-}
-";
+    /// Whether a declaration is kept beside a kernel of this body.
+    fn is_kept(declaration: &str, body: &str) -> bool {
+        let text = format!("{declaration}\n\n{}", kernel(body));
+        let found = used(&text);
+        assert!(found == text || found == kernel(body), "{found}");
+        found == text
+    }
 
     #[test]
     fn calls_of_functions_that_do_nothing_are_left_out() {
@@ -244,11 +266,89 @@ extern \"C\" __global__ void kernel(unsigned* place) {
     }
 
     #[test]
-    fn only_what_a_kernel_reaches_is_kept() {
-        let expected = TEXT
-            .replace("constexpr unsigned UNUSED = 1;\n", "")
-            .replace(&TEXT[TEXT.find("// ---- Two").unwrap()..TEXT.find("// ---- Three").unwrap()], "");
-        assert_eq!(used(TEXT), expected);
-        assert_eq!(used(&expected), expected);
+    fn a_declaration_without_names_is_kept() {
+        for declaration in ["static_assert(sizeof(unsigned) == 4);", "extern \"C\" __global__ void other() {\n}"] {
+            assert!(is_kept(declaration, ""), "{declaration}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_declaration_is_kept_by_its_names_alone() {
+        let declarations = [
+            ("struct Name {\n  unsigned field;\n};", "Name x;", "field = unsigned_;"),
+            ("struct alignas(8) Name {\n  unsigned field;\n};", "Name x;", "alignas_ field;"),
+            ("using Name = unsigned;", "Name x;", "unsigned x;"),
+            ("constexpr unsigned A = 1, B = C == 2;", "f(A);", "f(C);"),
+            ("constexpr unsigned A = 1, B = C == 2;", "f(B);", "f(unsigned_);"),
+            ("__device__ __forceinline__ unsigned name(unsigned x) { return x; }", "name(1);", "x(1);"),
+            ("template <class T>\n__device__ T name(T x) { return x; }", "name(1);", "T(1);"),
+            ("#pragma nv_diag_suppress 1\n__device__ int name() { return 1; }", "name();", "nv_diag_suppress();"),
+        ];
+        for (declaration, using, not_using) in declarations {
+            assert!(is_kept(declaration, using), "{declaration}");
+            assert!(!is_kept(declaration, not_using), "{declaration}");
+        }
+    }
+
+    #[test]
+    fn a_word_counts_outside_of_comments_and_as_a_whole() {
+        let name = "__device__ unsigned name() { return 1; }";
+        assert!(!is_kept(name, "f(); // name"));
+        assert!(!is_kept(name, "name_of(x); rename(x); name2(x);"));
+        assert!(is_kept(name, "unsigned name = 1;"), "scopes count for nothing");
+    }
+
+    #[test]
+    fn what_only_dropped_declarations_name_is_dropped() {
+        let chain = "__device__ int first() { return second(); }\n\n__device__ int second() { return 2; }";
+        assert!(is_kept(chain, "first();"));
+        let itself = "__device__ int first() { return first(); }";
+        assert!(!is_kept(itself, "") && !is_kept(chain, ""));
+    }
+
+    #[test]
+    fn overloads_are_kept_together() {
+        assert!(is_kept("__device__ void f(int) {}\n__device__ void f(float) {}", "f(1);"));
+    }
+
+    #[test]
+    fn a_declaration_ends_where_no_bracket_is_open() {
+        // A blank line, a comment with a bracket, and a line that ends with neither `;` nor `}`.
+        let long = "__device__ int long_one(\n    int x) {\n\n  // (\n  if (x) { f(); }\n  return x\n      + 1;\n}";
+        assert!(is_kept(long, "long_one(1);") && !is_kept(long, "x(1);"));
+        assert!(used("__device__ int cut(\n").contains("cut"), "a text that ends within a declaration");
+    }
+
+    #[test]
+    fn a_group_loses_single_declarations_and_its_comment_with_the_last() {
+        let text = |constants: &str| format!("{constants}{}", kernel("f(A);"));
+        let group = "// How many.\nconstexpr unsigned A = 1; // of one\nconstexpr unsigned B = 2;\n\n";
+        let other =
+            "// Unused.\nconstexpr unsigned X = 3;\n// A comment begins a group.\nconstexpr unsigned Y = 4;\n\n";
+        let left = text("// How many.\nconstexpr unsigned A = 1; // of one\n\n");
+        assert_eq!(used(&text(&format!("{group}{other}"))), left);
+    }
+
+    #[test]
+    fn a_heading_is_kept_with_what_follows_it() {
+        let unused = "constexpr unsigned B = 2;\n\n";
+        let text = format!("// ---- One ----\n\n{unused}// ---- Two ----\n\n{unused}{}", kernel("f();"));
+        assert_eq!(used(&text), format!("// ---- Two ----\n\n{}", kernel("f();")));
+        let comment = format!("// ---- Two ----\n\n// By itself.\n\n{}", kernel("f();"));
+        assert_eq!(used(&comment), comment);
+    }
+
+    #[test]
+    fn groups_are_apart_by_one_blank_line() {
+        let one = "constexpr unsigned A = 1;";
+        assert_eq!(used(&format!("\n\n{one}\n\n\n\n{}\n\n", kernel("f(A);"))), format!("{one}\n\n{}", kernel("f(A);")));
+    }
+
+    #[test]
+    fn what_is_left_stays_as_it_is() {
+        let unused = "__device__ int g() { return 1; }\n\n";
+        let left = used(&format!("// ---- One ----\n\nusing A = int;\n\n{unused}{}", kernel("A x;")));
+        assert!(!left.contains("g()"));
+        assert_eq!(used(&left), left);
     }
 }

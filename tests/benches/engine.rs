@@ -578,7 +578,7 @@ fn trace_kernel(
     let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
     let schedule = plan.schedule(len as u64)?;
     let launch = schedule.launches.first().ok_or("nothing to launch")?;
-    let function = module.load_function(&source.kernel_name(launch.kernel))?;
+    let function = module.load_function(&source.kernel_name(launch.kernel.name()))?;
     function.set_attribute(
         CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
         launch.dynamic_shared_bytes as i32,

@@ -147,7 +147,7 @@ fn one_module_has_all_kernels_of_a_plan() {
         let (plans, source) = (scan.plan().unwrap(), scan.cuda_source().unwrap());
         assert_eq!(plans.iter().count(), 1, "{strategy}");
         for role in plans.longest().kernels() {
-            let name = source.kernel_name(role);
+            let name = source.kernel_name(role.name());
             assert!(source.text.contains(&format!("{name}(")), "{strategy}: no {name}");
         }
     }

@@ -1,12 +1,13 @@
 //! The planner of scans along an axis, and their schedule.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 use super::{array::ColumnArray, axis::ColumnLayout};
 use crate::{
     array_kind::ArrayKind,
     constants::{PACKET_PAYLOAD, WARP, WORD},
     error::PlanError,
+    kernel_role::KernelRole,
     limits::DeviceLimits,
     operator::OpSource,
     plan::{Overrides, PROGRAMMATIC, check_operator, check_overrides, check_start},
@@ -14,9 +15,6 @@ use crate::{
     spec::{ScanKind, ScanSpec},
     weight::{Decided, Places, WRITTEN_OUT, Weights},
 };
-
-/// The role of the kernel.
-const KERNEL: &str = "scan_columns";
 
 /// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.
 const THREADS: u32 = 256;
@@ -123,7 +121,7 @@ pub struct ColumnsPlan {
     most_columns: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
-    pub across: (u32, u32),
+    pub across: RangeInclusive<u32>,
     /// Statuses of other tiles that a thread has in flight at once.
     pub(super) polled_at_once: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
@@ -273,9 +271,9 @@ fn bytes_of(arrays: &[ColumnArray]) -> u32 {
 }
 
 /// The fewest and the most threads side by side, each of `bytes` bytes of a row.
-fn across(bytes: u32) -> (u32, u32) {
+fn across(bytes: u32) -> RangeInclusive<u32> {
     let least = TILE_ROW_BYTES.div_ceil(bytes).next_power_of_two();
-    (least, least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2()))
+    least..=least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2())
 }
 
 impl ColumnsPlan {
@@ -309,8 +307,8 @@ impl ColumnsPlan {
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
-    pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
-        if kernel == KERNEL { self.tile_bytes() } else { 0 }
+    pub fn dynamic_shared_bytes(&self, kernel: KernelRole) -> u32 {
+        if kernel == KernelRole::ScanColumns { self.tile_bytes() } else { 0 }
     }
 
     /// Whether it is for an array that lies like this at these addresses, of the first item of each array of the input,
@@ -351,7 +349,7 @@ impl ColumnsPlan {
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
-        is_short.then(|| ColumnsPlan { across: self.across, ..plan.shaped(width, 1) }.fitted(&limits))
+        is_short.then(|| ColumnsPlan { across: self.across.clone(), ..plan.shaped(width, 1) }.fitted(&limits))
     }
 
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
@@ -368,7 +366,7 @@ impl ColumnsPlan {
         let limits = self.device;
         let with = |arrays: &[ColumnArray]| arrays.iter().map(|array| array.aligned(width)).collect();
         let (inputs, outputs) = (with(&self.inputs), with(&self.outputs));
-        let plan = ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self };
+        let plan = ColumnsPlan { width, aligned_width: width, inputs, outputs, across: across..=across, ..self };
         plan.polling(NARROW_POLLED_WORDS).fitted(&limits)
     }
 
@@ -388,8 +386,8 @@ impl ColumnsPlan {
     }
 
     /// The roles of the kernels that schedules of this plan may launch.
-    pub fn kernels(&self) -> &'static [&'static str] {
-        &[KERNEL]
+    pub fn kernels(&self) -> &'static [KernelRole] {
+        &[KernelRole::ScanColumns]
     }
 
     /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses
@@ -413,7 +411,7 @@ impl ColumnsPlan {
             Placement { across: across as u32, window: window.min(tile_rows) }
         };
         let polls_few = |placement: Placement| placement.window * u64::from(placement.across) <= at_once;
-        let (least, most) = (u64::from(self.across.0), u64::from(self.across.1));
+        let [least, most] = [self.across.start(), self.across.end()].map(|across| u64::from(*across));
         let mut across = most;
         while across > least && !polls_few(placed(across)) {
             across /= 2;
@@ -469,10 +467,10 @@ impl ColumnsPlan {
         arguments.extend(numbers.map(Argument::Length));
         arguments.extend(initial_value(&self.spec));
         arguments.extend(self.spec.totals.then_some(Argument::Total));
-        let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
+        let launch = Launch::new(KernelRole::ScanColumns, blocks as u32, self.threads, arguments);
         // Only then does a tile wait for others.
         let cooperative = if carries { Cooperative::Always } else { Cooperative::Never };
-        let dynamic_shared_bytes = self.dynamic_shared_bytes(KERNEL);
+        let dynamic_shared_bytes = self.dynamic_shared_bytes(KernelRole::ScanColumns);
         let launch = Launch { programmatic: self.programmatic, cooperative, dynamic_shared_bytes, ..launch };
         Ok(Schedule { workspace, launches: vec![launch] })
     }
@@ -499,7 +497,8 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 
 impl fmt::Display for ColumnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ColumnsPlan { threads, blocks, run, width, across: (least, most), .. } = self;
+        let ColumnsPlan { threads, blocks, run, width, across, .. } = self;
+        let (least, most) = (across.start(), across.end());
         let shared_bytes = self.tile_bytes() + OTHER_SHARED_BYTES;
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
@@ -524,7 +523,7 @@ mod tests {
     fn runs_fill_registers() {
         let shape = |bytes| {
             let plan = plan_of(bytes);
-            (plan.threads, plan.run, plan.width, plan.across.0)
+            (plan.threads, plan.run, plan.width, *plan.across.start())
         };
         assert_eq!(shape(1), (256, 32, 4, 32));
         assert_eq!(shape(2), (256, 28, 4, 16));

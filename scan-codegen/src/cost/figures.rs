@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Add};
 
+use crate::kernel_role::KernelRole;
+
 /// The cost of a scan, launch by launch. A figure that exceeds 64 bits is `u64::MAX`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -14,8 +16,8 @@ pub struct Cost {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaunchCost {
-    /// The role of the kernel, which follows the operator's name in the kernel's name.
-    pub kernel: &'static str,
+    /// The role of the kernel.
+    pub kernel: KernelRole,
     /// Applications of the operator, over all threads.
     pub applications: Count,
     /// Steps: for each interval between two barriers, the applications of the thread that has the most of them, added

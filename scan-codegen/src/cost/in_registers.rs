@@ -3,11 +3,11 @@
 use super::{
     figures::{Count, LaunchCost, saturated},
     networks::{WARP, kogge_stone_applications, warp_scan_steps},
-    tiles::TICKET_BYTES,
+    tiles::{AlikeTiles, TICKET_BYTES},
 };
 use crate::{
     carry::{Polled, TileNumbers},
-    constants::ONE_BLOCK,
+    kernel_role::KernelRole,
     plan::Plan,
     schedule::Launch,
 };
@@ -212,16 +212,16 @@ impl Plan {
     fn alone_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
         let passes_on = !self.one_block_has_one_tile();
         let (mut applications, mut steps, mut barriers) = (0_u64, 0_u64, 0_u64);
-        for (number, count, n) in self.tiles_alike(len) {
-            let any = self.seeds() || number > 0;
-            let tile = self.cost_in_registers(n, any);
+        for AlikeTiles { first, count, elements } in self.tiles_alike(len) {
+            let any = self.seeds() || first > 0;
+            let tile = self.cost_in_registers(elements, any);
             let passed_on = u64::from(any && (passes_on || self.spec.total));
             // No barrier separates the second phase from the third. If the prefix is carried on, that happens after
             // another barrier.
             let of_tile = most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)) + passed_on;
             applications = applications.saturating_add((tile.applications() + passed_on).saturating_mul(count));
             steps = steps.saturating_add(of_tile.saturating_mul(count));
-            let of_tile = 1 + u64::from(passes_on) + self.barriers_of_moves(n);
+            let of_tile = 1 + u64::from(passes_on) + self.barriers_of_moves(elements);
             barriers = barriers.saturating_add(of_tile.saturating_mul(count));
         }
         LaunchCost {
@@ -239,7 +239,7 @@ impl Plan {
         let facts = self.strategy.carry.describe();
         let polled = match facts.polled() {
             // Short inputs, under every strategy.
-            _ if launch.kernel == ONE_BLOCK => return self.alone_in_registers(launch, len),
+            _ if launch.kernel == KernelRole::ScanBlock => return self.alone_in_registers(launch, len),
             None => return self.cluster_cost(launch, len),
             Some(polled) => polled,
         };
@@ -269,34 +269,36 @@ impl Plan {
     }
 
     /// Tiles that look at all tiles before their own.
-    fn tiles_looking_at_all(&self, (number, count, n): (u64, u64, u64)) -> TilesCost {
-        let tile = self.cost_in_registers(n, self.seeds() || number > 0);
-        let looks = self.looks_at_all(number + count) - self.looks_at_all(number);
+    fn tiles_looking_at_all(&self, tiles: AlikeTiles) -> TilesCost {
+        let AlikeTiles { first, count, elements } = tiles;
+        let tile = self.cost_in_registers(elements, self.seeds() || first > 0);
+        let looks = self.looks_at_all(first + count) - self.looks_at_all(first);
         let own = u128::from(tile.applications()) * u128::from(count);
-        let (steps, looking) = self.steps_at_all(&tile, number + count - 1);
-        let barriers = 1 + self.barriers_of_moves(n) + looking;
+        let (steps, looking) = self.steps_at_all(&tile, first + count - 1);
+        let barriers = 1 + self.barriers_of_moves(elements) + looking;
         TilesCost { applications: saturated(looks + own).into(), steps: steps.into(), barriers }
     }
 
     /// Tiles in which one thread combines the prefix that it publishes, after look-back or after polling the last tile
     /// only.
-    fn tiles_passing_on(&self, (number, count, n): (u64, u64, u64), polled: Polled) -> TilesCost {
-        let any = self.seeds() || number > 0;
-        let mut tile = self.cost_in_registers(n, any);
-        if let Some(first) = tile.summed.first_mut() {
-            *first += u64::from(any);
+    fn tiles_passing_on(&self, tiles: AlikeTiles, polled: Polled) -> TilesCost {
+        let AlikeTiles { first, count, elements } = tiles;
+        let any = self.seeds() || first > 0;
+        let mut tile = self.cost_in_registers(elements, any);
+        if let Some(publishing_thread) = tile.summed.first_mut() {
+            *publishing_thread += u64::from(any);
         }
         let least = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
         let (mut looks, mut looking) = (Count::default(), 0);
         if polled == Polled::UntilPrefix {
-            looks.most = saturated(self.looks_back(number + count) - self.looks_back(number));
+            looks.most = saturated(self.looks_back(first + count) - self.looks_back(first));
             // The last of these tiles looks back the furthest.
-            looking = self.look_back_most(number + count - 1).1;
+            looking = self.look_back_most(first + count - 1).steps;
         }
         TilesCost {
             applications: Count::from(tile.applications().saturating_mul(count)) + looks,
             steps: Count { least, most: least + looking },
-            barriers: 2 + self.barriers_of_moves(n),
+            barriers: 2 + self.barriers_of_moves(elements),
         }
     }
 }

@@ -17,6 +17,14 @@ pub(super) struct Served {
     pub(super) read: u64,
 }
 
+impl Served {
+    /// The applications of the lane that keeps the prefix.
+    fn first_lane(&mut self) -> &mut u64 {
+        let [first, ..] = &mut self.lanes;
+        first
+    }
+}
+
 /// The tiles of one block: every `blocks`-th one, from its own number on.
 #[derive(Clone, Copy)]
 struct Share {
@@ -121,7 +129,7 @@ impl Plan {
             look(&mut served, share.blocks, initial || share.block > 0, second);
             look(&mut served, share.blocks, true, rest);
             if self.spec.total && share.has_last && warp == later % warps {
-                served.lanes[0] += u64::from(initial || share.block > 0 || later > 0);
+                *served.first_lane() += u64::from(initial || share.block > 0 || later > 0);
                 served.read += 1;
             }
             served
@@ -149,7 +157,7 @@ impl Plan {
         // The prefix of the first tile includes an initial value and the groups before its own, those of later tiles
         // all groups.
         let after_first = initial || group > 0;
-        let folded = &mut folding.lanes[0];
+        let folded = folding.first_lane();
         *folded += u64::from(initial && group > 0) + u64::from(after_first && place > 0);
         *folded += u64::from(after_first) * later.min(1) + later.saturating_sub(1) + u64::from(place > 0) * later;
         if self.spec.total && share.has_last {

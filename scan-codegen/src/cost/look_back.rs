@@ -3,6 +3,13 @@
 use super::networks::{WARP, kogge_stone_applications, log_up};
 use crate::plan::Plan;
 
+/// The maximum applications of look-back from a tile: of all lanes, and of the lane with the most.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LookBackCost {
+    pub(super) applications: u64,
+    pub(super) steps: u64,
+}
+
 impl Plan {
     /// Tiles of a window.
     fn window(&self) -> u64 {
@@ -21,11 +28,11 @@ impl Plan {
         rest - lanes + kogge_stone_applications(lanes)
     }
 
-    /// The maximum applications of look-back from tile `number`, and those of the thread with the most: this is if no
-    /// tile but the first has a prefix yet. The minimum is none, if the left neighbour has its prefix.
-    pub(super) fn look_back_most(&self, number: u64) -> (u64, u64) {
+    /// The cost of look-back from tile `number` if no tile but the first has a prefix yet. The minimum is none, if the
+    /// left neighbour has its prefix.
+    pub(super) fn look_back_most(&self, number: u64) -> LookBackCost {
         if number == 0 {
-            return (0, 0);
+            return LookBackCost::default();
         }
         let run = u64::from(self.statuses_per_lane);
         let further = (number - 1) / self.window();
@@ -35,7 +42,7 @@ impl Plan {
         // aggregate.
         let of_window = run - 1 + log_up(WARP) + 1;
         let steps = further * of_window + rest.min(run) - 1 + log_up(rest.div_ceil(run));
-        (applications, steps.max(further * run + 1))
+        LookBackCost { applications, steps: steps.max(further * run + 1) }
     }
 
     /// The maximum applications of look-back for all tiles before tile `end` together.

@@ -6,8 +6,8 @@ use super::{
     tree_bank_cycles,
 };
 use crate::{
-    Architecture, BlockScan, Carry, DeviceLimits, Network, Overrides, Plan, Plans, ScanSpec, Strategy, TileNumbers,
-    operator::operator_of, plan,
+    Architecture, BlockScan, Carry, DeviceLimits, KernelRole, Network, Overrides, Plan, Plans, ScanSpec, Strategy,
+    TileNumbers, operator::operator_of, plan,
 };
 
 fn planned(carry: Carry, spec: &ScanSpec, bytes: usize, shape: Overrides) -> Plan {
@@ -84,7 +84,7 @@ fn cost_of_look_back_is_the_sum_over_tiles() {
         let mut sum = 0;
         for number in 0..1_000 {
             assert_eq!(plan.looks_back(number), sum, "{number} {statuses_per_lane}");
-            sum += u128::from(plan.look_back_most(number).0);
+            sum += u128::from(plan.look_back_most(number).applications);
         }
     }
 }
@@ -136,7 +136,8 @@ fn cost_of_a_cluster_is_the_sum_over_iterations() {
                 for rest in [1, tile / 2, tile] {
                     let len = (tiles - 1) * tile + rest;
                     let cost = plan.cost(len).unwrap();
-                    let Some(cost) = cost.launches.iter().find(|launch| launch.kernel == "scan_cluster") else {
+                    let Some(cost) = cost.launches.iter().find(|launch| launch.kernel == KernelRole::ScanCluster)
+                    else {
                         continue;
                     };
                     let (applications, steps, barriers) = cluster(&plan, len);

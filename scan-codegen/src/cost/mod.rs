@@ -13,6 +13,7 @@ mod tiles;
 
 use crate::{
     error::PlanError,
+    kernel_role::KernelRole,
     plan::Plan,
     schedule::{Argument, Launch},
 };
@@ -37,12 +38,12 @@ impl Plan {
         let launches = self.schedule(len)?.launches;
         let launches = launches.iter().map(|launch| match launch.kernel {
             _ if self.strategy.block.in_registers => self.launch_cost_in_registers(launch, len),
-            "scan_block" => self.one_block_cost(launch, len),
-            "scan_sections" => self.sections_cost(launch, len),
-            "scan_totals" => self.totals_cost(launch, length(launch)),
-            "carry_totals" => self.carry_totals_cost(launch, length(launch)),
-            "carry_sections" => self.carry_sections_cost(launch, len),
-            "scan_look_ahead" => self.look_ahead_cost(launch, len),
+            KernelRole::ScanBlock => self.one_block_cost(launch, len),
+            KernelRole::ScanSections => self.sections_cost(launch, len),
+            KernelRole::ScanTotals => self.totals_cost(launch, length(launch)),
+            KernelRole::CarryTotals => self.carry_totals_cost(launch, length(launch)),
+            KernelRole::CarrySections => self.carry_sections_cost(launch, len),
+            KernelRole::ScanLookAhead => self.look_ahead_cost(launch, len),
             _ => self.single_pass_cost(launch, len),
         });
         Ok(Cost { launches: launches.collect() })

@@ -140,8 +140,8 @@ impl Plan {
             Polled::UntilPrefix => {
                 let later = saturated(self.looks_back(full));
                 let look = |most| Count { least: 0, most };
-                let steps = |number| look(self.look_back_most(number).1);
-                (look(later), look(self.look_back_most(full).0), steps(full.saturating_sub(1)), steps(full))
+                let steps = |number| look(self.look_back_most(number).steps);
+                (look(later), look(self.look_back_most(full).applications), steps(full.saturating_sub(1)), steps(full))
             }
         };
         if full > 0 {

@@ -6,6 +6,17 @@ use crate::{carry::Polled, plan::Plan};
 /// Bytes of the ticket word: every block takes a ticket, and the last one writes the next epoch.
 pub(super) const TICKET_BYTES: u64 = 8;
 
+/// Adjacent tiles that cost the same.
+#[derive(Clone, Copy)]
+pub(super) struct AlikeTiles {
+    /// The index of the first of them.
+    pub(super) first: u64,
+    /// How many there are.
+    pub(super) count: u64,
+    /// The elements of each.
+    pub(super) elements: u64,
+}
+
 impl Plan {
     /// The full tiles and the last tile, as (number of tiles, elements of each).
     pub(super) fn tiles(&self, len: u64) -> [(u64, u64); 2] {
@@ -14,13 +25,16 @@ impl Plan {
         [(full, tile), (u64::from(len > 0), len - full * tile)]
     }
 
-    /// Tiles grouped by cost: the first one, those in the middle, and the last, each as (index of the first of them,
-    /// number of tiles, elements of each).
-    pub(super) fn tiles_alike(&self, len: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+    /// Tiles grouped by cost: the first one, those in the middle, and the last.
+    pub(super) fn tiles_alike(&self, len: u64) -> impl Iterator<Item = AlikeTiles> {
         let tile = u64::from(self.tile);
         let full = (len - 1) / tile;
-        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
-        tiles.into_iter().filter(|(_, count, _)| *count > 0)
+        let tiles = [
+            AlikeTiles { first: 0, count: full.min(1), elements: tile },
+            AlikeTiles { first: 1, count: full.saturating_sub(1), elements: tile },
+            AlikeTiles { first: full, count: 1, elements: len - full * tile },
+        ];
+        tiles.into_iter().filter(|tiles| tiles.count > 0)
     }
 
     /// The statuses that `blocks` blocks load, with a tile each, and those that they publish, if none has to wait.

@@ -165,26 +165,38 @@ pub(super) const LONG_SHARED_BYTES: u32 = 160 * 1024;
 pub(super) const TEAMS: [(u32, u32); 11] =
     [(320, 3), (256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
-/// The index of the first choice in [`TEAMS`], for these sizes.
-pub(super) const fn first_teams(element: u32, state: u32, segments: &Segments) -> usize {
+/// [`TEAMS`] from this choice on; none if it is not among them.
+const fn teams_from(threads: u32, teams: u32) -> &'static [(u32, u32)] {
+    let mut choices: &[(u32, u32)] = &TEAMS;
+    while let [(threads_of_team, number), less @ ..] = choices {
+        if *threads_of_team == threads && *number == teams {
+            break;
+        }
+        choices = less;
+    }
+    choices
+}
+
+/// The choices of [`TEAMS`] for these sizes.
+pub(super) const fn teams_for(element: u32, state: u32, segments: &Segments) -> &'static [(u32, u32)] {
     let segmented = !matches!(segments, Segments::None);
     let largest = if element > state { element } else { state };
     match largest {
-        _ if has_short_runs(element, state, segments) => 1,
-        97..=160 => 7,
-        161.. => 8,
-        1 if matches!(segments, Segments::HeadFlags) => 0,
-        ..=4 => 2,
-        13..=24 if matches!(segments, Segments::Offsets(_)) => 3,
-        ..=24 if segmented => 2,
-        ..=36 if segmented => 3,
-        _ if segmented => 5,
-        ..=36 if has_large_states(state, element) => 3,
-        5..=12 => 1,
-        13..=24 => 2,
-        25..=36 => 3,
-        _ if element > GROUPED_ABOVE => 4,
-        _ => 5,
+        _ if has_short_runs(element, state, segments) => teams_from(256, 3),
+        97..=160 => teams_from(64, 2),
+        161.. => teams_from(32, 3),
+        1 if matches!(segments, Segments::HeadFlags) => teams_from(320, 3),
+        ..=4 => teams_from(192, 3),
+        13..=24 if matches!(segments, Segments::Offsets(_)) => teams_from(192, 2),
+        ..=24 if segmented => teams_from(192, 3),
+        ..=36 if segmented => teams_from(192, 2),
+        _ if segmented => teams_from(128, 2),
+        ..=36 if has_large_states(state, element) => teams_from(192, 2),
+        5..=12 => teams_from(256, 3),
+        13..=24 => teams_from(192, 3),
+        25..=36 => teams_from(192, 2),
+        _ if element > GROUPED_ABOVE => teams_from(128, 3),
+        _ => teams_from(128, 2),
     }
 }
 
@@ -278,8 +290,8 @@ pub(super) struct Shape {
     pub(super) look_ahead_warps: u32,
 }
 
-const fn shape_of(first: usize, run_words: u32, look_ahead_warps: u32) -> Shape {
-    Shape { teams: TEAMS.split_at(first).1, run_words, look_ahead_warps }
+const fn shape_of(teams: &'static [(u32, u32)], run_words: u32, look_ahead_warps: u32) -> Shape {
+    Shape { teams, run_words, look_ahead_warps }
 }
 
 /// Two teams, which leave room for a second look-ahead warp without fewer registers for all.
@@ -289,27 +301,24 @@ const TWO_TEAMS: [(u32, u32); 5] = [(256, 2), (192, 2), (128, 2), (64, 2), (32, 
 ///
 /// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
 pub(super) const fn heavy_shape(input: u32, state: u32, element: u32) -> Shape {
-    const fn two_teams(run_words: u32, look_ahead_warps: u32) -> Shape {
-        Shape { teams: &TWO_TEAMS, run_words, look_ahead_warps }
-    }
     match (element, state) {
-        (..=2, ..=16) => shape_of(1, 21, 3),
-        (..=2, _) => shape_of(3, 50, 3),
-        (..=4, 17..) => two_teams(27, 1),
-        (..=8, ..=8) if input < element => shape_of(4, 56, 2),
-        (..=8, ..=16) if input < element => two_teams(40, 2),
-        (..=8, 17..) => shape_of(4, 54, 2),
-        (..=12, ..=16) => shape_of(1, 28, 2),
-        (..=16, 17..=24) => two_teams(36, 2),
-        (..=16, 25..) => shape_of(3, 45, 2),
-        _ => two_teams(36, 1),
+        (..=2, ..=16) => shape_of(teams_from(256, 3), 21, 3),
+        (..=2, _) => shape_of(teams_from(192, 2), 50, 3),
+        (..=4, 17..) => shape_of(&TWO_TEAMS, 27, 1),
+        (..=8, ..=8) if input < element => shape_of(teams_from(128, 3), 56, 2),
+        (..=8, ..=16) if input < element => shape_of(&TWO_TEAMS, 40, 2),
+        (..=8, 17..) => shape_of(teams_from(128, 3), 54, 2),
+        (..=12, ..=16) => shape_of(teams_from(256, 3), 28, 2),
+        (..=16, 17..=24) => shape_of(&TWO_TEAMS, 36, 2),
+        (..=16, 25..) => shape_of(teams_from(192, 2), 45, 2),
+        _ => shape_of(&TWO_TEAMS, 36, 1),
     }
 }
 
 /// The shape where stages keep lifted elements.
 ///
 /// Measured: `docs/tuning.md#kept-states`.
-pub(super) const KEEPING_SHAPE: Shape = shape_of(4, 52, 2);
+pub(super) const KEEPING_SHAPE: Shape = shape_of(teams_from(128, 3), 52, 2);
 
 /// Whether stages keep lifted elements, by the instructions of `lift`: to lift twice takes longer, then, than to write
 /// and read a state.

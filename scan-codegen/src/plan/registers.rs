@@ -114,7 +114,8 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     }
     let (fewest, largest) = shape.block_sizes;
     let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
-    let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
+    let (_, largest_block) = block_sizes;
+    let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, largest_block) };
     let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
     let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let whole_runs = scans_whole_runs(request, &facts, shape);

@@ -2,8 +2,7 @@
 
 use super::{
     measured::{
-        EXCHANGED_BYTES, GROUPED_ABOVE, GROUPED_FROM, LARGE, Shape, TEAMS, first_teams, large_run, loads_packets,
-        run_words,
+        EXCHANGED_BYTES, GROUPED_ABOVE, GROUPED_FROM, LARGE, Shape, large_run, loads_packets, run_words, teams_for,
     },
     pipeline::{OFFSET_BYTES, packets},
 };
@@ -89,7 +88,7 @@ impl<'a> Sizes<'a> {
     pub(super) fn teams(self) -> &'static [(u32, u32)] {
         match self.shape {
             Some(shape) => shape.teams,
-            None => &TEAMS[first_teams(self.element(), self.state, self.segments)..],
+            None => teams_for(self.element(), self.state, self.segments),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The launches of a hierarchical scan.
 
 use super::launch::{Argument, Launch, Reserved, Schedule};
-use crate::{constants::WORD, plan::Plan};
+use crate::{constants::WORD, kernel_role::KernelRole, plan::Plan};
 
 /// A level of section totals.
 struct Level {
@@ -17,8 +17,8 @@ impl Plan {
         use Argument::*;
         let tile = u64::from(self.tile);
         let mut workspace = Reserved::new(alignment);
-        // levels[k] is the array of section totals that level k leaves: its place, that of the sections' first heads in
-        // a segmented scan, and how many sections there are.
+        // The section totals that each level leaves: their place, that of the sections' first heads in a segmented scan,
+        // and how many there are.
         let mut levels = Vec::new();
         let mut elements = len;
         // One section has a total too: this plan may have no kernel of one block.
@@ -39,27 +39,36 @@ impl Plan {
         let launch = |kernel, elements: u64, arguments| {
             Launch::new(kernel, elements.div_ceil(tile) as u32, self.threads, arguments)
         };
-        let scan_totals = |pair: &[Level]| {
-            let (level, above) = (&pair[0], &pair[1]);
+        let scan_totals = |(level, above): (&Level, &Level)| {
             let places = [&level.totals[..], &level.heads, &above.totals, &above.heads].concat();
-            launch("scan_totals", level.sections, [vec![Operator], places, vec![Length(level.sections)]].concat())
+            launch(
+                KernelRole::ScanTotals,
+                level.sections,
+                [vec![Operator], places, vec![Length(level.sections)]].concat(),
+            )
         };
-        let carry_totals = |pair: &[Level]| {
-            let (level, above) = (&pair[0], &pair[1]);
+        let carry_totals = |(level, above): (&Level, &Level)| {
             let places = [&level.totals[..], &above.totals, &above.heads].concat();
-            launch("carry_totals", level.sections, [vec![Operator], places, vec![Length(level.sections)]].concat())
+            launch(
+                KernelRole::CarryTotals,
+                level.sections,
+                [vec![Operator], places, vec![Length(level.sections)]].concat(),
+            )
         };
 
-        let lowest = [&levels[0].totals[..], &levels[0].heads, &[Length(len)]].concat();
+        // Each level with the one above it, from the lowest on.
+        let pairs = || levels.iter().zip(levels.iter().skip(1));
+        let of_sections = levels.iter().take(1).flat_map(|lowest| [&lowest.totals[..], &lowest.heads]).flatten();
+        let lowest: Vec<Argument> = of_sections.copied().chain([Length(len)]).collect();
         let ends = [lowest, self.initial_value(), self.total()].concat();
         let arguments = [vec![Operator, Input], self.heads(), vec![partials], ends.clone()].concat();
-        let mut launches = vec![launch("scan_sections", len, arguments)];
-        launches.extend(levels.windows(2).map(scan_totals));
+        let mut launches = vec![launch(KernelRole::ScanSections, len, arguments)];
+        launches.extend(pairs().map(scan_totals));
         // The topmost level fits one block, so no section of it has a prefix.
-        let lower = levels.windows(2).rev().filter(|pair| pair[0].sections > tile);
+        let lower = pairs().rev().filter(|(level, _)| level.sections > tile);
         launches.extend(lower.map(carry_totals));
         let arguments = [vec![Operator, Input], self.heads(), vec![partials, Output], ends].concat();
-        launches.push(launch("carry_sections", len, arguments));
+        launches.push(launch(KernelRole::CarrySections, len, arguments));
         Schedule { workspace: workspace.scratch(), launches }
     }
 }

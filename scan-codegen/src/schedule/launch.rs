@@ -1,5 +1,7 @@
 //! Launches, their arguments, and the workspace that they share.
 
+use crate::kernel_role::KernelRole;
+
 /// The parts of a workspace are at multiples of this many bytes: aligned for any element.
 pub(crate) const ALIGNMENT: u64 = 256;
 
@@ -84,8 +86,8 @@ impl Cooperative {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Launch {
-    /// The role of the kernel, which follows the operator's name in the kernel's name.
-    pub kernel: &'static str,
+    /// The role of the kernel.
+    pub kernel: KernelRole,
     /// Blocks of the grid.
     pub blocks: u32,
     /// Threads of each block.
@@ -139,7 +141,7 @@ pub enum Argument {
 
 impl Launch {
     /// An ordinary launch: not cooperative, with no dynamic shared memory.
-    pub fn new(kernel: &'static str, blocks: u32, threads: u32, arguments: Vec<Argument>) -> Self {
+    pub fn new(kernel: KernelRole, blocks: u32, threads: u32, arguments: Vec<Argument>) -> Self {
         Launch {
             kernel,
             blocks,

@@ -6,8 +6,8 @@ mod launch;
 
 use crate::{
     carry::Exchange,
-    constants::ONE_BLOCK,
     error::PlanError,
+    kernel_role::KernelRole,
     plan::{Pipeline, Plan},
 };
 
@@ -17,15 +17,15 @@ pub use launch::{Argument, Cooperative, Launch, Schedule, Workspace};
 
 impl Plan {
     /// The roles of the kernels that schedules of this plan may launch.
-    pub fn kernels(&self) -> &'static [&'static str] {
+    pub fn kernels(&self) -> &'static [KernelRole] {
         match self.strategy.carry.describe().kernels {
-            [ONE_BLOCK, others @ ..] if !self.has_kernel_of_one_block() => others,
+            [KernelRole::ScanBlock, others @ ..] if !self.has_kernel_of_one_block() => others,
             all => all,
         }
     }
 
     /// The maximum dynamic shared memory, in bytes, of launches of the kernel with this role.
-    pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
+    pub fn dynamic_shared_bytes(&self, kernel: KernelRole) -> u32 {
         match &self.pipeline {
             Some(pipeline) if self.kernels().contains(&kernel) => pipeline.dynamic_shared_bytes,
             _ => 0,
@@ -52,7 +52,7 @@ impl Plan {
         let one_block = self.has_kernel_of_one_block() && len <= u64::from(self.tile);
         let mut schedule = match (facts.exchange, &self.pipeline) {
             _ if len == 0 => Schedule { workspace: NO_WORKSPACE, launches: Vec::new() },
-            _ if one_block => self.without_statuses(ONE_BLOCK, 1, len),
+            _ if one_block => self.without_statuses(KernelRole::ScanBlock, 1, len),
             (Exchange::Nothing, _) => self.without_statuses(facts.kernel(), self.cluster, len),
             (Exchange::Partials, _) => self.hierarchical(len, alignment),
             (Exchange::Statuses(_), None) => self.single_pass(facts.kernel(), len),
@@ -65,20 +65,20 @@ impl Plan {
     }
 
     /// One kernel whose blocks use no workspace.
-    fn without_statuses(&self, kernel: &'static str, blocks: u32, len: u64) -> Schedule {
+    fn without_statuses(&self, kernel: KernelRole, blocks: u32, len: u64) -> Schedule {
         let launch = Launch::new(kernel, blocks, self.threads, self.arguments(&[], len));
         Schedule { workspace: NO_WORKSPACE, launches: vec![launch] }
     }
 
     /// One kernel with a block for each tile, which publishes a status.
-    fn single_pass(&self, kernel: &'static str, len: u64) -> Schedule {
+    fn single_pass(&self, kernel: KernelRole, len: u64) -> Schedule {
         let tiles = len.div_ceil(u64::from(self.tile));
         let launch = Launch::new(kernel, tiles as u32, self.threads, self.arguments(&STATUSES, len));
         Schedule { workspace: self.kept(tiles), launches: vec![launch] }
     }
 
     /// One kernel of persistent blocks.
-    fn look_ahead(&self, kernel: &'static str, pipeline: &Pipeline, len: u64) -> Schedule {
+    fn look_ahead(&self, kernel: KernelRole, pipeline: &Pipeline, len: u64) -> Schedule {
         let tiles = len.div_ceil(u64::from(self.tile));
         let blocks = tiles.min(u64::from(pipeline.blocks));
         let threads = pipeline.block_threads(self.threads);

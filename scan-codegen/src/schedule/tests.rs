@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    BlockScan, Carry, DeviceLimits, FunctionSource, Network, Overrides, Piece, ScanSpec, Strategy, TileNumbers,
-    operator::operator_of, plan,
+    BlockScan, Carry, DeviceLimits, FunctionSource, KernelRole, Network, Overrides, Piece, ScanSpec, Strategy,
+    TileNumbers, operator::operator_of, plan,
 };
 
 fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
@@ -13,7 +13,7 @@ fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
         .map(|plans| plans.longest().clone())
 }
 
-fn launches(len: u64) -> Vec<(&'static str, u32)> {
+fn launches(len: u64) -> Vec<(KernelRole, u32)> {
     let schedule = plan_with(4, 32).unwrap().schedule(len).unwrap();
     schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect()
 }
@@ -29,26 +29,38 @@ fn launches_are_cooperative_where_all_blocks_must_be_resident() {
 #[test]
 fn a_level_of_totals_is_added_as_soon_as_they_outgrow_a_block() {
     assert_eq!(launches(0), []);
-    assert_eq!(launches(1), [("scan_block", 1)]);
-    assert_eq!(launches(32), [("scan_block", 1)]);
-    assert_eq!(launches(33), [("scan_sections", 2), ("scan_totals", 1), ("carry_sections", 2)]);
-    assert_eq!(launches(1_024), [("scan_sections", 32), ("scan_totals", 1), ("carry_sections", 32)]);
+    assert_eq!(launches(1), [(KernelRole::ScanBlock, 1)]);
+    assert_eq!(launches(32), [(KernelRole::ScanBlock, 1)]);
+    assert_eq!(
+        launches(33),
+        [(KernelRole::ScanSections, 2), (KernelRole::ScanTotals, 1), (KernelRole::CarrySections, 2)]
+    );
+    assert_eq!(
+        launches(1_024),
+        [(KernelRole::ScanSections, 32), (KernelRole::ScanTotals, 1), (KernelRole::CarrySections, 32)]
+    );
     assert_eq!(
         launches(1_025),
-        [("scan_sections", 33), ("scan_totals", 2), ("scan_totals", 1), ("carry_totals", 2), ("carry_sections", 33)]
+        [
+            (KernelRole::ScanSections, 33),
+            (KernelRole::ScanTotals, 2),
+            (KernelRole::ScanTotals, 1),
+            (KernelRole::CarryTotals, 2),
+            (KernelRole::CarrySections, 33)
+        ]
     );
-    assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == "carry_totals").count(), 2);
+    assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == KernelRole::CarryTotals).count(), 2);
 }
 
 /// No kernel of one block is part of a plan for longer inputs.
 #[test]
 fn a_plan_for_longer_inputs_has_a_schedule_for_the_shortest() {
     let longer = Plan { from: 1_000, ..plan_with(4, 32).unwrap() };
-    assert!(!longer.kernels().contains(&"scan_block"));
+    assert!(!longer.kernels().contains(&KernelRole::ScanBlock));
     for len in [1, 2, 32] {
         let schedule = longer.schedule(len).unwrap();
         let kernels: Vec<_> = schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect();
-        assert_eq!(kernels, [("scan_sections", 1), ("carry_sections", 1)], "{len}");
+        assert_eq!(kernels, [(KernelRole::ScanSections, 1), (KernelRole::CarrySections, 1)], "{len}");
         assert!(schedule.workspace.bytes() >= 4);
     }
     assert_eq!(longer.schedule(0).unwrap().launches, []);
@@ -76,7 +88,10 @@ fn a_text_has_the_kernels_of_its_plan() {
             let plan = Plan { from, ..plans.longest().clone() };
             let source = crate::render(&operator, &plan).unwrap();
             for role in plan.kernels() {
-                assert!(source.text.contains(&format!("{}(", source.kernel_name(role))), "{carry:?}, {from}: {role}");
+                assert!(
+                    source.text.contains(&format!("{}(", source.kernel_name(role.name()))),
+                    "{carry:?}, {from}: {role}"
+                );
             }
         }
     }
@@ -94,7 +109,11 @@ fn places_in_the_workspace_do_not_overlap() {
     let schedule = plan_with(12, 32).unwrap().schedule(100_000).unwrap();
     let mut places: Vec<(u64, u64)> = Vec::new();
     let mut elements = 100_000_u64;
-    for launch in schedule.launches.iter().filter(|launch| launch.kernel.starts_with("scan_")) {
+    for launch in schedule
+        .launches
+        .iter()
+        .filter(|launch| matches!(launch.kernel, KernelRole::ScanSections | KernelRole::ScanTotals))
+    {
         elements = elements.div_ceil(32);
         // The totals that a kernel leaves are the last place it is given.
         let place = launch.arguments.iter().rev().find_map(|argument| match argument {

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use scan_codegen::{ColumnLayout, ColumnsPlan, KernelSource, LastResultsPlan, OpSource, Plan, ReductionPlan, Schedule};
+use scan_codegen::{
+    ColumnLayout, ColumnsPlan, KernelRole, KernelSource, LastResultsPlan, OpSource, Plan, ReductionPlan, Schedule,
+};
 
 use crate::{Error, generate};
 
@@ -25,7 +27,7 @@ impl AnyPlan {
         })
     }
 
-    pub(super) fn kernels(&self) -> &'static [&'static str] {
+    pub(super) fn kernels(&self) -> &'static [KernelRole] {
         match self {
             AnyPlan::Scan(plan) => plan.kernels(),
             AnyPlan::Reduction(plan) => plan.kernels(),
@@ -34,7 +36,7 @@ impl AnyPlan {
         }
     }
 
-    pub(super) fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
+    pub(super) fn dynamic_shared_bytes(&self, kernel: KernelRole) -> u32 {
         match self {
             AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
             AnyPlan::Columns(plan) => plan.dynamic_shared_bytes(kernel),

@@ -9,7 +9,7 @@ use cudarc::{
     driver::{CudaFunction, CudaModule, DriverError, sys},
     nvrtc::Ptx,
 };
-use scan_codegen::{KernelSource, OpSource};
+use scan_codegen::{KernelRole, KernelSource, OpSource};
 
 use super::{CudaDevice, any_plan::AnyPlan, driver_error, driver_version, panics::Panics, workspace::Workspaces};
 use crate::{Error, aot::Precompiled, nvrtc};
@@ -19,7 +19,7 @@ use crate::{Error, aot::Precompiled, nvrtc};
 pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
     /// By their roles; there are so few that a linear search is fastest.
-    functions: Vec<(&'static str, CudaFunction)>,
+    functions: Vec<(KernelRole, CudaFunction)>,
     /// Bytes of the operator's parameters, which they read.
     pub(super) operator_bytes: usize,
     /// Whether the driver supports programmatic dependent launches, in graphs too.
@@ -35,8 +35,8 @@ pub(crate) struct Kernels {
 static KERNELS_LOADED: AtomicU64 = AtomicU64::new(0);
 
 impl Kernels {
-    pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
-        self.functions.iter().find(|(name, _)| *name == role).map(|(_, function)| function)
+    pub(super) fn function(&self, role: KernelRole) -> Option<&CudaFunction> {
+        self.functions.iter().find(|(of, _)| *of == role).map(|(_, function)| function)
     }
 
     /// Makes the driver load the kernels' code. Otherwise it may do that at the first launch, which a capture forbids.
@@ -59,8 +59,9 @@ impl Kernels {
             .load_module(Ptx::from_binary(cubin.to_vec()))
             .map_err(|error| module_error(error, || versions(device, source)))?;
         device.panics.listen(&module, source, &operator.name)?;
-        let load = |role| {
-            let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
+        let load = |role: KernelRole| {
+            let name = source.kernel_name(role.name());
+            let function = module.load_function(&name).map_err(driver_error("finding a kernel"))?;
             // Shared memory beyond the limit of every device needs an opt-in.
             if let Ok(bytes @ 1..) = i32::try_from(plan.dynamic_shared_bytes(role)) {
                 function

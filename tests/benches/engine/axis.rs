@@ -6,7 +6,7 @@
 use std::{ffi::c_void, ptr, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, Axis, ColumnsPlan, Overrides, ScanSpec, plan_columns, render_columns};
+use scan_codegen::{Argument, Axis, ColumnsPlan, KernelRole, Overrides, ScanSpec, plan_columns, render_columns};
 use scan_runtime::{
     ScanOp, Scanner,
     cudarc::{
@@ -101,8 +101,8 @@ fn entrant<Op: TestOperator>(
     let context = scanner.context().ok_or("no CUDA context")?;
     context.bind_to_thread()?;
     let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
-    let function = module.load_function(&source.kernel_name(plan.kernels()[0]))?;
-    let dynamic = plan.dynamic_shared_bytes(plan.kernels()[0]) as i32;
+    let function = module.load_function(&source.kernel_name(KernelRole::ScanColumns.name()))?;
+    let dynamic = plan.dynamic_shared_bytes(KernelRole::ScanColumns) as i32;
     function.set_attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
     Ok(Entrant { name, plan, function, changed: !changes.is_empty() })
 }

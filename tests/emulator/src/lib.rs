@@ -393,7 +393,7 @@ impl Emulator {
             output.append(&mut array.bytes);
         }
         if let Some(index) = unwritten {
-            let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
+            let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel.name()));
             return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
         if matches!(schedule.workspace, Workspace::Kept { .. }) {
@@ -449,7 +449,7 @@ impl Emulator {
         let mut counters = Counters::default();
         for (index, launch) in launches.iter().enumerate() {
             let _active = Active::new(pointer);
-            self.launch(module, &kernel_name(launch.kernel), index as u32, launch, buffers, memory)?;
+            self.launch(module, &kernel_name(launch.kernel.name()), index as u32, launch, buffers, memory)?;
             counters.launches.push(callbacks::machine(|machine| std::mem::take(&mut machine.counters)));
         }
         Ok(counters)

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Argument, DeviceLimits, Overrides, Reduction, Segments};
+use scan_codegen::{Argument, DeviceLimits, KernelRole, Overrides, Reduction, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanSpec, Strategy, TileNumbers};
 use scan_tests::{
     distant::{
@@ -270,7 +270,7 @@ fn verify_reduction(program: &ReductionProgram<Interval>) -> Result<(), String> 
     let totals: Vec<Span> =
         values.chunks(tile).map(|values| reference::total(&Interval, None, values).unwrap()).collect();
     let mut launch = program.plan.schedule(TILES * tile as u64 - 5).unwrap().launches.swap_remove(0);
-    assert_eq!((launch.kernel, u64::from(launch.blocks)), ("reduce_tiles", TILES));
+    assert_eq!((launch.kernel, u64::from(launch.blocks)), (KernelRole::ReduceTiles, TILES));
     launch.arguments[3] = Argument::Length(len);
     let mut stretches = Stretches::default();
     stretches.read(Argument::Input, first * SIZE, all_bytes(&values));

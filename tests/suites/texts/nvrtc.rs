@@ -4,8 +4,8 @@ use std::ptr::null;
 
 use rayon::prelude::*;
 use scan_codegen::{
-    Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan, plan_columns,
-    render, render_columns,
+    Arrays, DeviceLimits, KernelRole, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan,
+    plan_columns, render, render_columns,
 };
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, nvrtc, ops,
@@ -285,7 +285,7 @@ impl Visitor for CompileAhead {
         let operator = Op::new().source();
         let plans = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
         let plan = plans.longest();
-        assert!(plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
+        assert!(plan.kernels().contains(&KernelRole::ScanLookAhead), "{name}: {plan}");
         self.sources.push((name.to_owned(), render(&operator, plan).unwrap(), architecture));
     }
 }

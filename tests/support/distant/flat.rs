@@ -1,6 +1,6 @@
 //! Scans of more than 2^32 elements, restarting or not.
 
-use scan_codegen::{Argument, KernelSource, Launch, Plan};
+use scan_codegen::{Argument, KernelRole, KernelSource, Launch, Plan};
 use scan_emulator::{Emulator, Memory};
 use scan_runtime::{__private::bytes_of, Carry, ScanKind, ScanOp};
 
@@ -149,8 +149,8 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let mut launches = schedule.launches;
         match self.kernels {
             Kernels::Single => self.add_statuses(&mut stretches, before),
-            Kernels::Sections => launches.retain(|launch| launch.kernel == "scan_sections"),
-            Kernels::Carries => launches.retain(|launch| launch.kernel == "carry_sections"),
+            Kernels::Sections => launches.retain(|launch| launch.kernel == KernelRole::ScanSections),
+            Kernels::Carries => launches.retain(|launch| launch.kernel == KernelRole::CarrySections),
         }
         assert_eq!(launches.len(), 1, "{launches:#?}");
         let launch = &mut launches[0];

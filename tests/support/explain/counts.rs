@@ -59,8 +59,7 @@ impl Counts {
         let steps = parallel_steps(trace, counters.launches.len());
         for ((counted, cost), steps) in counters.launches.iter().zip(&cost.launches).zip(steps) {
             // Where blocks wait for messages, they read them again.
-            let waits =
-                matches!(cost.kernel, "scan_chained" | "scan_look_back" | "scan_look_at_all" | "scan_look_ahead");
+            let waits = cost.kernel.polls_statuses();
             let mut row = |what: &str, counted, formula, or_more| {
                 rows.push(Row { what: format!("{}: {what}", cost.kernel), counted, formula, or_more });
             };

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use scan_codegen::{
-    Architecture, DeviceLimits, ElementType, FunctionSource, OffsetWidth, OpSource, Overrides, Piece, Plan, PlanError,
-    Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Tuned, plan, plan_reduction,
-    plan_tuned, render, render_reduction, shapes,
+    Architecture, DeviceLimits, ElementType, FunctionSource, KernelRole, OffsetWidth, OpSource, Overrides, Piece, Plan,
+    PlanError, Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Tuned, plan,
+    plan_reduction, plan_tuned, render, render_reduction, shapes,
 };
 use scan_runtime::{BlockScan, Carry, Network, TileNumbers, Workers};
 
@@ -127,7 +127,7 @@ impl Case {
         let source = render(&self.operator, chosen).map_err(|error| format!("no text: {error}"))?;
         balanced(&source.text).map_err(|message| format!("{message}\n{}", source.text))?;
         for role in chosen.kernels() {
-            let name = source.kernel_name(role);
+            let name = source.kernel_name(role.name());
             ensure(source.text.contains(&format!("{name}(")), || {
                 format!("no kernel `{name}` in the text:\n{}", source.text)
             })?;
@@ -166,6 +166,7 @@ impl Case {
     }
 
     fn check_length(&self, plan: &Plan, len: u64) -> Result<(), String> {
+        use KernelRole::{ScanChained, ScanLookAtAll, ScanLookBack, ScanSections};
         let schedule = match plan.schedule(len) {
             Ok(schedule) => schedule,
             Err(PlanError::TooLong { .. }) if len > plan.max_len => {
@@ -176,8 +177,7 @@ impl Case {
         self.check_schedule(&schedule)?;
         for launch in &schedule.launches {
             ensure(plan.kernels().contains(&launch.kernel), || format!("no kernel {}", launch.kernel))?;
-            let scans_a_tile_each =
-                matches!(launch.kernel, "scan_chained" | "scan_look_back" | "scan_look_at_all" | "scan_sections");
+            let scans_a_tile_each = matches!(launch.kernel, ScanChained | ScanLookBack | ScanLookAtAll | ScanSections);
             ensure(!scans_a_tile_each || u64::from(launch.blocks).saturating_mul(plan.tile.into()) >= len, || {
                 format!("{} tiles of {}", launch.blocks, plan.tile)
             })?;

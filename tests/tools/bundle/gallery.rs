@@ -25,7 +25,9 @@ struct Texts {
 
 impl Visitor for Texts {
     fn visit<Op: Example>(&mut self, name: &str) {
-        let words = match operator_text(&Op::new().source(), Target::Cuda) {
+        let source = Op::new().source();
+        let has = |name: &str| source.functions.iter().any(|function| function.name == name);
+        let words = match operator_text(&source, Target::Cuda) {
             Ok(words) => words,
             Err(error) => return self.failed = Some(format!("{name}: {error}")),
         };
@@ -33,15 +35,15 @@ impl Visitor for Texts {
         let text = lines.collect::<String>().replace(PANICKED, "__device__ volatile unsigned* scan_panicked;\n");
         // CUB applies operators also to what no element is, where they may panic; such results are not used.
         let text = text.replace("  __trap();\n  __builtin_unreachable();\n", "");
-        let carry = if words.machine { format!("op.apply(state, {})", words.start) } else { "state".to_owned() };
+        let carry = if source.carry.is_some() { format!("op.apply(state, {})", words.start) } else { "state".to_owned() };
         let filled = [
             ("{NAME}", name),
             ("{OPERATOR}", &words.operator),
             ("{INPUT}", &words.input),
             ("{STATE}", &words.state),
             ("{OUTPUT}", &words.output),
-            ("{LIFTED}", if words.lifts { "op.lift(input)" } else { "input" }),
-            ("{PROJECTED}", &if words.projects { format!("op.project({carry})") } else { carry }),
+            ("{LIFTED}", if has("lift") { "op.lift(input)" } else { "input" }),
+            ("{PROJECTED}", &if has("project") { format!("op.project({carry})") } else { carry }),
             ("{TEXT}", text.trim_end()), // last: it may have braces of its own
         ];
         let scan = filled.iter().fold(SCAN.to_owned(), |scan, (word, value)| scan.replace(word, value));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Architecture, Network, OffsetWidth, OpSource, Plans, ScanSpec, Segments,
+    Architecture, KernelRole, Network, OffsetWidth, OpSource, Plans, ScanSpec, Segments,
     constants::MAX_ELEMENT_BYTES,
     operator::operator_of,
     plan,
@@ -209,7 +209,7 @@ fn the_default_looks_ahead_over_long_inputs_where_it_can() {
     assert_eq!(plans.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [31]);
     let from = plans.iter().find(ahead).unwrap().from;
     let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
-    assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_at_all", "scan_look_ahead"));
+    assert_eq!((kernel(from - 1), kernel(from)), (KernelRole::ScanLookAtAll, KernelRole::ScanLookAhead));
     let mut ampere = h200();
     ampere.architecture = Architecture { major: 8, minor: 0 };
     assert_eq!(longest(&default(ampere)), Carry::LookBack);
