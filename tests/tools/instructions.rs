@@ -240,21 +240,18 @@ enum Part {
 /// A kernel of look-ahead, cut down to what a thread does with one run, and with so many steps of a warp's network.
 fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Box<dyn Error>> {
     let (functions, _) = text.split_once("extern \"C\" __global__").ok_or("the text has no kernel")?;
-    let OperatorText { operator, state, carry_type: carry, projects, appends, .. } = operator;
-    let result = if *projects { "op.project(before)" } else { "before" };
-    // What the run is scanned from, and how an element moves it on.
-    let (before, step) = match (carry.is_empty(), appends) {
-        (false, _) => (format!("const {carry}* carries"), CURSOR.replace("PREFIX", "carries[threadIdx.x]")),
-        (true, true) => (format!("const {state}* carries"), CURSOR.replace("PREFIX", "carries[threadIdx.x], true")),
-        (true, false) => (format!("const {state}* carries"), STATE.replace("STATE", state).replace("RESULT", result)),
+    let OperatorText { operator, state, carry_type: carry, .. } = operator;
+    let cursor = if functions.contains("using Cursor = Prefix;") {
+        "{carries[threadIdx.x], true}"
+    } else {
+        "{carries[threadIdx.x]}"
     };
-    let (from, step) = step.split_once("---").unwrap_or_default();
     let one_run = format!(
-        r#"{functions}extern "C" __global__ void one_run(const {operator} op, {before}, {state}* sums) {{
+        r#"{functions}extern "C" __global__ void one_run(const {operator} op, const {carry}* carries, {state}* sums) {{
   unsigned char* stage = dynamic_shared_memory();
   {{
     Run run = run_of(stage, threadIdx.x);
-    State sum = reduce_run(op, run, RunHeads{{}}, no_prefix(), RUN);
+    State sum = reduce_run(op, run, RunHeads{{}}, Start{{}}, Segment{{}}, RUN);
 #pragma unroll
     for (unsigned stride = 1; stride < 1 << {joins}; stride *= 2) {{
       const State left = shuffle_up(sum, stride);
@@ -265,12 +262,13 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
     sums[threadIdx.x] = sum;
   }}
   __syncthreads();
-  {from}
-  Run run = run_of(stage, threadIdx.x);
+  Cursor cursor{cursor};
+  ScannedRun run = scanned_run_of(stage, threadIdx.x);
   Results results = results_of(stage, threadIdx.x);
 #pragma unroll
   for (unsigned k = 0; k < RUN; k++) {{
-    {step}
+    const ScannedItem item = item_of(run, k);
+    put(results, k, advance_item(op, cursor, item));
   }}
 }}
 "#
@@ -283,24 +281,15 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
             text.replace(&format!("#pragma unroll 1\n{head}"), &format!("#pragma unroll\n{head}"))
         });
         let reduced = "reduce_parts(op, stage, threadIdx.x)";
-        return Ok(unrolled.replace("reduce_run(op, run, RunHeads{}, no_prefix(), RUN)", reduced));
+        return Ok(unrolled.replace("reduce_run(op, run, RunHeads{}, Start{}, Segment{}, RUN)", reduced));
     }
     if !functions.contains("reduce_and_keep(") {
         return Ok(one_run);
     }
     // Lifted elements stay in the stage.
-    let reduced = "reduce_and_keep(op, run, RunHeads{}, no_prefix(), stage, threadIdx.x)";
-    let kernel = one_run.replace("reduce_run(op, run, RunHeads{}, no_prefix(), RUN)", reduced);
-    let (before, scan) = kernel.rsplit_once("Run run = run_of(").ok_or("the kernel scans no run")?;
-    Ok(format!("{before}KeptRun run = kept_run_of({}", scan.replace("element_of(op, run, k)", "kept_state(run, k)")))
+    let reduced = "reduce_and_keep(op, run, RunHeads{}, Start{}, Segment{}, stage, threadIdx.x)";
+    Ok(one_run.replace("reduce_run(op, run, RunHeads{}, Start{}, Segment{}, RUN)", reduced))
 }
-
-/// A run whose inputs move a cursor on.
-const CURSOR: &str = "Cursor cursor{PREFIX};---put(results, k, advance(op, cursor, input_of(run, k)));";
-/// A run whose elements are combined.
-const STATE: &str =
-    "STATE before = carries[threadIdx.x];---before = opaque(op.combine(before, element_of(op, run, k)));
-    put(results, k, RESULT);";
 
 fn disassembled(disassembler: &Path, file: &Path) -> Result<String, Box<dyn Error>> {
     let told = Command::new(disassembler)

@@ -35,7 +35,8 @@ impl Visitor for Texts {
         let text = lines.collect::<String>().replace(PANICKED, "__device__ volatile unsigned* scan_panicked;\n");
         // CUB applies operators also to what no element is, where they may panic; such results are not used.
         let text = text.replace("  __trap();\n  __builtin_unreachable();\n", "");
-        let carry = if source.carry.is_some() { format!("op.apply(state, {})", words.start) } else { "state".to_owned() };
+        let carry =
+            if source.carry.is_some() { format!("op.apply(state, {})", words.start) } else { "state".to_owned() };
         let filled = [
             ("{NAME}", name),
             ("{OPERATOR}", &words.operator),
