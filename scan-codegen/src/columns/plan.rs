@@ -175,7 +175,8 @@ pub fn plan_columns(
     // Runs of each thread, and partial results of each of its columns.
     let most_threads = |run: u32| {
         let row = run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes);
-        let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
+        let most =
+            limits.shared_bytes_per_block_optin.saturating_sub(OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
         most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
     };
     let bytes = input_bytes.max(output_bytes) * width;
@@ -349,7 +350,9 @@ impl ColumnsPlan {
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
-        is_short.then(|| ColumnsPlan { across: self.across.clone(), ..plan.shaped(width, 1) }.fitted(&limits))
+        let fits = |plan: &ColumnsPlan| plan.tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
+        let short = is_short.then(|| ColumnsPlan { across: self.across.clone(), ..plan.shaped(width, 1) });
+        short.filter(fits).map(|plan| plan.fitted(&limits))
     }
 
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
@@ -595,6 +598,20 @@ mod tests {
         assert_eq!(few, [(8, 4, 4), (28, 2, 8), (28, 2, 8), (28, 1, 8), (28, 1, 8)]);
         let many = [of(&[8, 640], 0, 0), of(&[9, 640], 0, 0), of(&[8, 640], 0, 4), of(&[40, 513], 0, 0)];
         assert_eq!(many, [(8, 4, 4), (28, 2, 4), (28, 1, 4), (28, 1, 4)]);
+    }
+
+    /// Threads have more columns side by side where columns are short, but no more shared memory than there is.
+    #[test]
+    fn short_columns_fit_shared_memory() {
+        let operator = OpSource { state: operator_of(4).state, ..operator_of(1) };
+        let fits = |limits: DeviceLimits| {
+            let plan = plan_columns(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
+            let plans = plan.all();
+            assert!(plans.iter().all(|plan| plan.tile_bytes() <= limits.shared_bytes_per_block_optin), "{plans:?}");
+            plans.iter().any(ColumnsPlan::has_whole_columns)
+        };
+        let of = |architecture: &str| fits(DeviceLimits::of(architecture.parse().unwrap()));
+        assert_eq!(["sm_75", "sm_86", "sm_90"].map(of), [false, true, true]);
     }
 
     #[test]
