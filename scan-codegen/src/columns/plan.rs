@@ -36,10 +36,10 @@ const ROW_STATE_BYTES: u32 = 32;
 const WIDE_ROW_BYTES: u32 = 256;
 
 /// Tiles of a block that are in shared memory: one that is scanned, one that is folded, and one that arrives.
-pub(super) const STAGES: u32 = 3;
+pub(crate) const STAGES: u32 = 3;
 
 /// How often there is room for the partial results of all threads.
-const EXCHANGES: u32 = 4;
+pub(crate) const EXCHANGES: u32 = 4;
 
 /// The most bytes that a thread reads at once, and of the partial results of its columns, where columns are short.
 const SHORT_ROW_BYTES: u32 = 16;
@@ -64,7 +64,7 @@ const POLLED_WORDS: u32 = 16;
 const NARROW_POLLED_WORDS: u32 = 32;
 
 /// How often the ring of statuses is filled, at the most: tags have bits for no more.
-pub(super) const LAPS: u64 = (1 << 10) - 1;
+pub(crate) const LAPS: u64 = (1 << 10) - 1;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 128;
@@ -73,19 +73,19 @@ const TILE_ROW_BYTES: u32 = 128;
 const OTHER_REGISTERS: u32 = 64;
 
 /// The most tiles: the kernel counts them in 32 bits.
-const MOST_TILES: u64 = (1 << 31) - 1;
+pub(crate) const MOST_TILES: u64 = (1 << 31) - 1;
 
 /// Bytes of shared memory of a block for all but elements and partial results.
 const OTHER_SHARED_BYTES: u32 = 64;
 
 /// Bytes of shared memory that the system takes of each block, from `sm_80` on.
-const SYSTEM_SHARED_BYTES: u32 = 1024;
+pub(crate) const SYSTEM_SHARED_BYTES: u32 = 1024;
 
 /// Registers of a multiprocessor.
 const REGISTERS: u32 = 1 << 16;
 
 /// Threads that every multiprocessor has room for at once.
-const MOST_RESIDENT_THREADS: u32 = 1024;
+pub(crate) const MOST_RESIDENT_THREADS: u32 = 1024;
 
 /// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` describes it.
 /// Blocks of the same threads cover tiles of different widths, by the array.
@@ -110,20 +110,20 @@ pub struct ColumnsPlan {
     pub width: u32,
     /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped
     /// in the same way.
-    pub(super) aligned_width: u32,
+    pub(crate) aligned_width: u32,
     /// The arrays of the input,
-    pub(super) inputs: Vec<ColumnArray>,
+    pub(crate) inputs: Vec<ColumnArray>,
     /// and of the output.
-    pub(super) outputs: Vec<ColumnArray>,
+    pub(crate) outputs: Vec<ColumnArray>,
     /// The longest columns that it is for,
-    longest: u64,
+    pub(crate) longest: u64,
     /// and how many of them at the most.
-    most_columns: u64,
+    pub(crate) most_columns: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: RangeInclusive<u32>,
     /// Statuses of other tiles that a thread has in flight at once.
-    pub(super) polled_at_once: u32,
+    pub(crate) polled_at_once: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
     pub written_out: u32,
     /// Whether the launch may begin before the preceding work in the stream has ended.
