@@ -12,6 +12,7 @@
 mod array_kind;
 mod arrays;
 mod carry;
+mod checker;
 mod columns;
 mod composed;
 mod computed;
@@ -47,6 +48,8 @@ mod zipped;
 pub use array_kind::{ArrayKind, ArrayKinds};
 pub use arrays::Arrays;
 pub use carry::{Carry, TileNumbers};
+#[doc(hidden)]
+pub use checker::{Rule, Violation};
 #[doc(hidden)]
 pub use columns::render_columns_from;
 pub use columns::{Axis, AxisError, ColumnLayout, ColumnsPlan, plan_columns, render_columns, render_columns_for};

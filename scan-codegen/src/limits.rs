@@ -47,7 +47,7 @@ impl FromStr for Architecture {
 }
 
 /// The properties of a device that the planner needs. Plans use at most 16,384 multiprocessors, 1,024 threads per
-/// block, 16 MiB of shared memory per block and 2³¹ − 1 blocks per grid, even if a device has more.
+/// block, 1 MiB of shared memory per block and 2³¹ − 1 blocks per grid, even if a device has more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeviceLimits {
@@ -118,7 +118,8 @@ impl DeviceLimits {
                 return Err(PlanError::Limits { limit, value, least });
             }
         }
-        const MOST_SHARED: u32 = 16 << 20;
+        // More bytes of a tile than this no barrier can be told to expect.
+        const MOST_SHARED: u32 = 1 << 20;
         Ok(DeviceLimits {
             architecture: self.architecture,
             multiprocessors: self.multiprocessors.min(1 << 14),

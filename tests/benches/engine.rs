@@ -20,7 +20,7 @@ mod segments;
 use std::{error::Error, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Architecture, Argument, DeviceLimits, KernelSource, Overrides, Plans, ScanSpec, plan, render};
+use scan_codegen::{Architecture, Argument, DeviceLimits, KernelSource, Overrides, Plans, ScanSpec, plan};
 use scan_runtime::{
     BlockScan, Carry, DeviceBuffer, DeviceBufferMut, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
@@ -33,6 +33,7 @@ use scan_runtime::{
     nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
+    checked::render,
     configure,
     gallery::{self, Example, visit_gallery},
     lexers::visit_lexers,
@@ -627,7 +628,7 @@ fn compile_traced() -> Outcome {
         let mut overrides = Overrides::default();
         (overrides.strategy, overrides.group) = (Some(with_warp_shuffles(Carry::LookAhead)), Some(group));
         let plans = plan(&operator, &ScanSpec::inclusive(), &limits, &overrides)?;
-        let mut source = render(&operator, plans.longest())?;
+        let mut source = render(&operator, plans.longest(), plans.device())?;
         count_cycles(&mut source, group > 1)?;
         nvrtc::compile(&source, "traced", limits.architecture)?;
     }

@@ -20,10 +20,11 @@ use std::{
 use clap::Parser;
 use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, Network, OpSource, OperatorText, Overrides, ScanSpec, Strategy,
-    Target, operator_text, plan, render,
+    Target, operator_text, plan,
 };
 use scan_runtime::{nvrtc, ops};
 use scan_tests::{
+    checked::render,
     gallery::{self, Example, visit_gallery},
     lexers::visit_lexers,
     operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
@@ -204,7 +205,7 @@ impl Count {
 
     fn code(&self, operator: &OpSource, overrides: &Overrides, part: Part, name: &str) -> Result<Code, Box<dyn Error>> {
         let plans = plan(operator, &ScanSpec::inclusive(), &self.limits, overrides)?;
-        let mut source = render(operator, plans.longest())?;
+        let mut source = render(operator, plans.longest(), plans.device())?;
         if let Part::Run(joins) = part {
             source.text = one_run(&source.text, &operator_text(operator, Target::Cuda)?, joins)?;
         }

@@ -12,9 +12,10 @@
 use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Parser;
-use scan_codegen::{Architecture, DeviceLimits, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan, render};
+use scan_codegen::{Architecture, DeviceLimits, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan};
 use scan_runtime::{ScanElement, nvrtc, ops};
 use scan_tests::{
+    checked::render,
     cubin::Cubin,
     gallery::{self, Example, visit_gallery},
     lexers::visit_lexers,
@@ -85,7 +86,7 @@ impl Time {
         let spec = ScanSpec::inclusive().with_segments(segments);
         let plans = plan(operator, &spec, &DeviceLimits::of(self.arguments.arch), &Overrides::default())?;
         for plan in plans.iter() {
-            let mut source = render(operator, plan)?;
+            let mut source = render(operator, plan, plans.device())?;
             // What is measured is the compiler, not its own cache of what it has compiled before.
             source.options.push("--no-cache");
             let (mut least, mut code) = (f64::INFINITY, Vec::new());

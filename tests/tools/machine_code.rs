@@ -13,10 +13,11 @@ use clap::Parser;
 use rayon::prelude::*;
 use scan_codegen::{
     Architecture, Arrays, Carry, DeviceLimits, KernelSource, OffsetWidth, OpSource, Overrides, ScanSpec, Segments,
-    plan, plan_columns, render, render_columns,
+    plan, plan_columns,
 };
 use scan_runtime::{ScanElement, ScanOp, half::f16, nvrtc, ops};
 use scan_tests::{
+    checked::{render, render_columns},
     columns,
     cubin::Cubin,
     operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
@@ -60,7 +61,7 @@ impl Kernels {
             Err(error) => return self.failures.push(format!("{name}: {error}")),
         };
         for plan in plans.iter() {
-            match render(operator, plan) {
+            match render(operator, plan, limits) {
                 Ok(source) => {
                     let name = format!("{name}, {}, from {}", limits.architecture, plan.from);
                     self.sources.insert(name, (source, limits.architecture));

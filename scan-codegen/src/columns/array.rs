@@ -4,13 +4,13 @@ use crate::{constants::COPY_ALIGNMENT, element::ElementType};
 
 /// An array of items: of whole elements, or of one of their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ColumnArray {
+pub(crate) struct ColumnArray {
     /// Bytes of an item.
-    pub(super) bytes: u32,
+    pub(crate) bytes: u32,
     /// What the address of any item is a multiple of.
     alignment: u32,
     /// Bytes that a thread reads or writes at once. The address of the first item is a multiple of it.
-    pub(super) unit: u32,
+    pub(crate) unit: u32,
 }
 
 impl ColumnArray {

@@ -304,6 +304,12 @@ impl ColumnLayout {
         ColumnLayout { length, columns: 1, input_step: 1, output_step: 1, dimensions: Vec::new() }
     }
 
+    /// Contiguous columns, one behind the other.
+    pub(crate) fn of_rows(length: u64, columns: u64) -> Self {
+        let dimension = Dimension { extent: columns, input_stride: length, output_stride: length, value_stride: 1 };
+        ColumnLayout { columns, dimensions: vec![dimension], ..ColumnLayout::of_one_column(length) }
+    }
+
     /// Elements of a column.
     pub fn length(&self) -> u64 {
         self.length

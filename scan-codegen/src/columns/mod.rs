@@ -5,8 +5,10 @@ mod axis;
 mod plan;
 mod render;
 
+pub(crate) use array::ColumnArray;
 pub use axis::{Axis, AxisError, ColumnLayout};
 pub use plan::{ColumnsPlan, plan_columns};
+pub(crate) use plan::{EXCHANGES, LAPS, MOST_RESIDENT_THREADS, MOST_TILES, STAGES, SYSTEM_SHARED_BYTES};
 #[cfg(test)]
 pub(crate) use render::words_of;
 pub use render::{render_columns, render_columns_for, render_columns_from};

@@ -36,10 +36,10 @@ const ROW_STATE_BYTES: u32 = 32;
 const WIDE_ROW_BYTES: u32 = 256;
 
 /// Tiles of a block that are in shared memory: one that is scanned, one that is folded, and one that arrives.
-pub(super) const STAGES: u32 = 3;
+pub(crate) const STAGES: u32 = 3;
 
 /// How often there is room for the partial results of all threads.
-const EXCHANGES: u32 = 4;
+pub(crate) const EXCHANGES: u32 = 4;
 
 /// The most bytes that a thread reads at once, and of the partial results of its columns, where columns are short.
 const SHORT_ROW_BYTES: u32 = 16;
@@ -64,7 +64,7 @@ const POLLED_WORDS: u32 = 16;
 const NARROW_POLLED_WORDS: u32 = 32;
 
 /// How often the ring of statuses is filled, at the most: tags have bits for no more.
-pub(super) const LAPS: u64 = (1 << 10) - 1;
+pub(crate) const LAPS: u64 = (1 << 10) - 1;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 128;
@@ -73,19 +73,19 @@ const TILE_ROW_BYTES: u32 = 128;
 const OTHER_REGISTERS: u32 = 64;
 
 /// The most tiles: the kernel counts them in 32 bits.
-const MOST_TILES: u64 = (1 << 31) - 1;
+pub(crate) const MOST_TILES: u64 = (1 << 31) - 1;
 
 /// Bytes of shared memory of a block for all but elements and partial results.
 const OTHER_SHARED_BYTES: u32 = 64;
 
 /// Bytes of shared memory that the system takes of each block, from `sm_80` on.
-const SYSTEM_SHARED_BYTES: u32 = 1024;
+pub(crate) const SYSTEM_SHARED_BYTES: u32 = 1024;
 
 /// Registers of a multiprocessor.
 const REGISTERS: u32 = 1 << 16;
 
 /// Threads that every multiprocessor has room for at once.
-const MOST_RESIDENT_THREADS: u32 = 1024;
+pub(crate) const MOST_RESIDENT_THREADS: u32 = 1024;
 
 /// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` describes it.
 /// Blocks of the same threads cover tiles of different widths, by the array.
@@ -110,20 +110,20 @@ pub struct ColumnsPlan {
     pub width: u32,
     /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped
     /// in the same way.
-    pub(super) aligned_width: u32,
+    pub(crate) aligned_width: u32,
     /// The arrays of the input,
-    pub(super) inputs: Vec<ColumnArray>,
+    pub(crate) inputs: Vec<ColumnArray>,
     /// and of the output.
-    pub(super) outputs: Vec<ColumnArray>,
+    pub(crate) outputs: Vec<ColumnArray>,
     /// The longest columns that it is for,
-    longest: u64,
+    pub(crate) longest: u64,
     /// and how many of them at the most.
-    most_columns: u64,
+    pub(crate) most_columns: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: RangeInclusive<u32>,
     /// Statuses of other tiles that a thread has in flight at once.
-    pub(super) polled_at_once: u32,
+    pub(crate) polled_at_once: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
     pub written_out: u32,
     /// Whether the launch may begin before the preceding work in the stream has ended.
@@ -175,7 +175,8 @@ pub fn plan_columns(
     // Runs of each thread, and partial results of each of its columns.
     let most_threads = |run: u32| {
         let row = run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes);
-        let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
+        let most =
+            limits.shared_bytes_per_block_optin.saturating_sub(OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
         most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
     };
     let bytes = input_bytes.max(output_bytes) * width;
@@ -349,7 +350,9 @@ impl ColumnsPlan {
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
-        is_short.then(|| ColumnsPlan { across: self.across.clone(), ..plan.shaped(width, 1) }.fitted(&limits))
+        let fits = |plan: &ColumnsPlan| plan.tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
+        let short = is_short.then(|| ColumnsPlan { across: self.across.clone(), ..plan.shaped(width, 1) });
+        short.filter(fits).map(|plan| plan.fitted(&limits))
     }
 
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
@@ -595,6 +598,20 @@ mod tests {
         assert_eq!(few, [(8, 4, 4), (28, 2, 8), (28, 2, 8), (28, 1, 8), (28, 1, 8)]);
         let many = [of(&[8, 640], 0, 0), of(&[9, 640], 0, 0), of(&[8, 640], 0, 4), of(&[40, 513], 0, 0)];
         assert_eq!(many, [(8, 4, 4), (28, 2, 4), (28, 1, 4), (28, 1, 4)]);
+    }
+
+    /// Threads have more columns side by side where columns are short, but no more shared memory than there is.
+    #[test]
+    fn short_columns_fit_shared_memory() {
+        let operator = OpSource { state: operator_of(4).state, ..operator_of(1) };
+        let fits = |limits: DeviceLimits| {
+            let plan = plan_columns(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
+            let plans = plan.all();
+            assert!(plans.iter().all(|plan| plan.tile_bytes() <= limits.shared_bytes_per_block_optin), "{plans:?}");
+            plans.iter().any(ColumnsPlan::has_whole_columns)
+        };
+        let of = |architecture: &str| fits(DeviceLimits::of(architecture.parse().unwrap()));
+        assert_eq!(["sm_75", "sm_86", "sm_90"].map(of), [false, true, true]);
     }
 
     #[test]

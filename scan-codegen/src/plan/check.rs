@@ -1,4 +1,4 @@
-//! Refuses operators and scans that have no plan.
+//! Refuses operators and scans that have no plan. What holds of every plan that there is, `checker` says.
 
 use crate::{
     carry::{Carry, Exchange},

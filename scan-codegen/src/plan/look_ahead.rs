@@ -145,8 +145,7 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
         group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
         _ => 1,
     };
-    // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after the
-    // next.
+    // More than stages would confuse the phases of barriers (`checker/pipeline`).
     let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps.or(sizes.shape.map(|s| s.look_ahead_warps)) {
         Some(warps) if group == 1 && spec.segments.is_none() => {
             warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS))

@@ -61,7 +61,7 @@ pub(super) fn slot_bytes(segments: &Segments, tile: u32) -> u32 {
 }
 
 /// The number of slots for offsets. Offsets are needed only until the heads of the tile are marked, so there are fewer
-/// slots than stages: one for each team, and at least two, of which one is filled while the other is read.
+/// slots than stages: one for each team, and at least two.
 pub(super) fn slots(teams: u32) -> u32 {
     teams.max(2)
 }
@@ -98,7 +98,7 @@ impl StageRoom<'_> {
         tile_bytes.saturating_add(head_bytes(self.sizes.segments, self.tile()))
     }
 
-    /// The stages that the teams need.
+    /// The stages that the teams need, so that none waits for another one's tile.
     pub(super) fn least_stages(self) -> u32 {
         2 * self.teams + 1
     }

@@ -6,7 +6,7 @@
 use std::{ffi::c_void, ptr, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, Axis, ColumnsPlan, KernelRole, Overrides, ScanSpec, plan_columns, render_columns};
+use scan_codegen::{Argument, Axis, ColumnsPlan, KernelRole, Overrides, ScanSpec, plan_columns};
 use scan_runtime::{
     ScanOp, Scanner,
     cudarc::{
@@ -16,7 +16,10 @@ use scan_runtime::{
     half::f16,
     nvrtc, ops, scan_element, scan_op,
 };
-use scan_tests::operators::{TestOperator, compose, inputs, mixed};
+use scan_tests::{
+    checked::render_columns,
+    operators::{TestOperator, compose, inputs, mixed},
+};
 
 use super::{Outcome, SAMPLES, filled, median, sample};
 

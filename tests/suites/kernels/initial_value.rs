@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, plan_columns, render, render_columns};
+use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, plan_columns};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
+    checked::{render, render_columns},
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
@@ -64,7 +65,8 @@ fn segments_with_initial_value_on_device_match_the_reference() {
 fn initial_value_on_device_is_read_after_waiting_for_the_previous_launch() {
     let (operator, spec) = (Lifting.source(), ScanSpec::inclusive().with_initial_value_on_device());
     let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
-    let of_lengths = [100, 10_000, 1_000_000, 1_000_000_000].map(|len| render(&operator, plans.for_len(len)).unwrap());
+    let of_lengths = [100, 10_000, 1_000_000, 1_000_000_000]
+        .map(|len| render(&operator, plans.for_len(len), plans.device()).unwrap());
     let columns = plan_columns(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
     for source in of_lengths.into_iter().chain([render_columns(&operator, &columns).unwrap()]) {
         let text = source.text;

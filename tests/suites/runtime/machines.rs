@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, render};
+use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan};
 use scan_runtime::{ScanOp, Scanner};
-use scan_tests::machines::{COMPARISONS, Coder};
+use scan_tests::{
+    checked::render,
+    machines::{COMPARISONS, Coder},
+};
 
 #[test]
 fn machines_equal_a_plain_loop() {
@@ -25,7 +28,7 @@ fn emitting_reductions_by_segments_are_refused() {
     let spec = ScanSpec::inclusive().with_segments(Segments::Rows);
     for (spec, emits) in [(spec.clone(), true), (spec.projecting(), false)] {
         let plans = plan(&Coder.source(), &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
-        let text = render(&Coder.source(), plans.longest()).unwrap().text;
+        let text = render(&Coder.source(), plans.longest(), plans.device()).unwrap().text;
         assert_eq!(text.contains("op.emit("), emits, "{spec}");
     }
 }

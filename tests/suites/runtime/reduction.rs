@@ -2,10 +2,10 @@
 //! own.
 
 use rayon::prelude::*;
-use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, plan};
+use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, Target, Templates, plan};
 use scan_runtime::{Architecture, Carry, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
 use scan_tests::{
-    configure,
+    checked, configure,
     emulated::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
     extent::for_gpus,
     operators::{MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
@@ -84,8 +84,8 @@ fn kernels_compile_without_warnings() {
         let by_bits = ScanSpec::inclusive().with_segments(Segments::HeadBits);
         let specs = [ScanSpec::inclusive(), ScanSpec::exclusive().with_initial_value(), by_bits];
         for spec in specs.map(ScanSpec::with_total) {
-            let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-            sources.push(scan_codegen::render(&operator, plan.longest()).unwrap());
+            let plans = plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
+            sources.push(checked::render(&operator, plans.longest(), plans.device()).unwrap());
         }
     }
     let keys = Segments::Keys(ops::sum::<u64>().source().state);
@@ -93,7 +93,9 @@ fn kernels_compile_without_warnings() {
     for segments in [Segments::HeadFlags, Segments::HeadBits, keys, offsets, Segments::Rows] {
         let plan = scan_codegen::plan_last_results(&segments, &DeviceLimits::BASELINE).unwrap();
         for operator in [ops::sum::<f32>().source(), MatrixProduct::<4>::new().source()] {
-            sources.push(scan_codegen::render_last_results(&operator, &plan).unwrap());
+            sources.push(
+                checked::render_last_results_from(Templates::of_kernels(), &operator, &plan, Target::Cuda).unwrap(),
+            );
         }
     }
     for_gpus(sources, |source| source).into_par_iter().for_each(|source| {

@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 use scan_codegen::{
     ArrayKind, ArrayKinds, Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, PlanError, ScanSpec, Segments,
-    plan, render,
+    plan,
 };
 use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
+    checked::render,
     columns::{Recurrence, Router, Summarize, Widen},
     extent::for_gpus,
     machines::Coder,
@@ -23,7 +24,7 @@ fn spec(index: usize) -> ScanSpec {
 fn source<Op: ScanOp>(op: Op, index: usize, limits: &DeviceLimits, overrides: &Overrides) -> KernelSource {
     let operator = op.source();
     let plans = plan(&operator, &spec(index), limits, overrides).unwrap();
-    render(&operator, plans.longest()).unwrap()
+    render(&operator, plans.longest(), plans.device()).unwrap()
 }
 
 /// The recurrence `h = gate * h + token` by look-ahead: two arrays in, one out.
@@ -32,7 +33,7 @@ fn recurrence() {
     let operator = Recurrence.source();
     let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
     let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
-    let text = render(&operator, plans.longest()).unwrap().without_lines().text;
+    let text = render(&operator, plans.longest(), plans.device()).unwrap().without_lines().text;
     insta::assert_snapshot!(format!("{}\n\n{text}", plans.longest()));
 }
 
@@ -62,7 +63,8 @@ fn every_strategy_compiles_without_warnings() {
         let architecture = Architecture { major: architecture / 10, minor: architecture % 10 };
         let operator = Summarize.source();
         let plans = plan(&operator, &spec(index), &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
-        let planned = plans.iter().map(|plan| (plan.to_string(), render(&operator, plan).unwrap(), architecture));
+        let planned =
+            plans.iter().map(|plan| (plan.to_string(), render(&operator, plan, plans.device()).unwrap(), architecture));
         sources.extend(planned);
     }
     assert_eq!(complaints(sources), Vec::<String>::new());
@@ -89,14 +91,16 @@ fn kinds_of_arrays_compile_without_warnings() {
         let spec = if index % 2 == 1 { spec.with_segments(Segments::HeadFlags) } else { spec.with_total() };
         let operator = Summarize.source();
         let plans = plan(&operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
-        let planned = plans.iter().map(|plan| (plan.to_string(), render(&operator, plan).unwrap(), architecture));
+        let planned =
+            plans.iter().map(|plan| (plan.to_string(), render(&operator, plan, plans.device()).unwrap(), architecture));
         sources.extend(planned);
     }
     let spec = spec(0).with_kinds(ArrayKinds::default(), ArrayKinds::new([NoMemory, Computed, Computed]));
     for (operator, (major, minor)) in [(Router.source(), (7, 5)), (Splitter.source(), (9, 0))] {
         let architecture = Architecture { major, minor };
         let plans = plan(&operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
-        let planned = plans.iter().map(|plan| (plan.to_string(), render(&operator, plan).unwrap(), architecture));
+        let planned =
+            plans.iter().map(|plan| (plan.to_string(), render(&operator, plan, plans.device()).unwrap(), architecture));
         sources.extend(planned);
     }
     let no_place = plan(
@@ -109,7 +113,7 @@ fn kinds_of_arrays_compile_without_warnings() {
     let indices = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
     let indices = indices.with_kinds(ArrayKinds::new([NoMemory, NoMemory]), ArrayKinds::default());
     let plans = plan(&Recurrence.source(), &indices, &DeviceLimits::H200, &Overrides::default()).unwrap();
-    let source = render(&Recurrence.source(), plans.longest()).unwrap();
+    let source = render(&Recurrence.source(), plans.longest(), plans.device()).unwrap();
     sources.push(("indices alone".to_owned(), source, Architecture { major: 9, minor: 0 }));
     assert_eq!(complaints(sources), Vec::<String>::new());
 }

@@ -53,7 +53,7 @@ fn machine<Op: ScanOp>(op: &Op, spec: &ScanSpec, strategy: Strategy) -> KernelSo
     overrides.strategy = Some(strategy);
     let limits = scan_codegen::DeviceLimits::of(sm(9, 0));
     let plans = scan_codegen::plan(&op.source(), spec, &limits, &overrides).unwrap();
-    let mut source = scan_codegen::render(&op.source(), plans.longest()).unwrap();
+    let mut source = scan_tests::checked::render(&op.source(), plans.longest(), plans.device()).unwrap();
     source.text = machine_part(&source.text);
     source
 }

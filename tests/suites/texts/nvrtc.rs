@@ -5,13 +5,14 @@ use std::ptr::null;
 use rayon::prelude::*;
 use scan_codegen::{
     Arrays, DeviceLimits, KernelRole, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan,
-    plan_columns, render, render_columns,
+    plan_columns,
 };
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, nvrtc, ops,
     scan_element, scan_op,
 };
 use scan_tests::{
+    checked::{render, render_columns},
     columns,
     composed::composed,
     configure,
@@ -118,7 +119,8 @@ fn lengths_in_device_memory_compile_without_warnings() {
         let spec = if index == 2 { spec.with_segments(Heads::new(0, &[]).segments()).reverse() } else { spec };
         let (operator, architecture) = (&operators[index % 2], sm(major, minor));
         let plans = plan(operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
-        let planned = plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture));
+        let planned =
+            plans.iter().map(|plan| (plan.to_string(), render(operator, plan, plans.device()).unwrap(), architecture));
         sources.extend(planned);
     }
     assert_eq!(complaints(sources), Vec::<String>::new());
@@ -141,7 +143,9 @@ fn each_segment_compiles_without_warnings() {
         let spec = if index % 5 != 4 { spec.with_totals() } else { spec };
         let operator = &operators[index % 3];
         let plans = plan(operator, &spec, &DeviceLimits::of(architecture), overrides).unwrap();
-        sources.extend(plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture)));
+        sources.extend(
+            plans.iter().map(|plan| (plan.to_string(), render(operator, plan, plans.device()).unwrap(), architecture)),
+        );
     };
     for (index, (major, minor)) in [(9, 0), (7, 5), (10, 0), (9, 0), (9, 0), (8, 0)].into_iter().enumerate() {
         add(index, sm(major, minor), &Overrides::default());
@@ -286,7 +290,7 @@ impl Visitor for CompileAhead {
         let plans = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
         let plan = plans.longest();
         assert!(plan.kernels().contains(&KernelRole::ScanLookAhead), "{name}: {plan}");
-        self.sources.push((name.to_owned(), render(&operator, plan).unwrap(), architecture));
+        self.sources.push((name.to_owned(), render(&operator, plan, plans.device()).unwrap(), architecture));
     }
 }
 

@@ -243,7 +243,7 @@ fn each_segment() {
         let overrides = Overrides::default().strategy(strategy);
         let operator = ops::sum::<i32>().source();
         let plans = scan_codegen::plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-        let source = scan_codegen::render(&operator, plans.longest()).unwrap().text;
+        let source = scan_tests::checked::render(&operator, plans.longest(), plans.device()).unwrap().text;
         let from = source.find("// ---- The segments").unwrap();
         insta::assert_snapshot!(format!("each_segment_{name}"), &source[from..]);
     }

@@ -8,7 +8,7 @@ use std::{
 
 use scan_codegen::{
     ArrayKind, Arrays as Layout, Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target,
-    plan_columns, render_columns_from,
+    plan_columns,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
@@ -16,7 +16,7 @@ use super::{
     Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run,
     program::elements,
 };
-use crate::{columns, mutants, reference};
+use crate::{checked, columns, mutants, reference};
 
 /// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share
 /// the memory that the kernel keeps.
@@ -78,7 +78,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
         let operator = op.source();
         let plan = change(plan_columns(&operator, &spec, &DeviceLimits::BASELINE, overrides)?);
-        let render = |plan: &ColumnsPlan| render_columns_from(mutants::templates(), &operator, plan, Target::Host);
+        let render =
+            |plan: &ColumnsPlan| checked::render_columns_from(mutants::templates(), &operator, plan, Target::Host);
         let source = render(&plan)?;
         let others = plan.all().into_iter().filter(|other| *other != plan);
         let others = others.map(|plan| render(&plan).map(|source| (plan, source))).collect::<Result<_, _>>()?;

@@ -1,11 +1,11 @@
 //! The kernels that take the last result of each segment, in the emulator.
 
-use scan_codegen::{DeviceLimits, KernelSource, LastResultsPlan, Target, plan_last_results, render_last_results_from};
+use scan_codegen::{DeviceLimits, KernelSource, LastResultsPlan, Target, plan_last_results};
 use scan_emulator::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use crate::{
-    mutants,
+    checked, mutants,
     segments::{HeadSource, Heads},
 };
 
@@ -44,7 +44,7 @@ impl LastResultsProgram {
         let mut limits = DeviceLimits::BASELINE;
         limits.threads_per_block = threads;
         let plan = plan_last_results(&heads.segments(), &limits)?;
-        let source = render_last_results_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
+        let source = checked::render_last_results_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
         Ok(LastResultsProgram { plan, source })
     }
 

@@ -8,14 +8,14 @@ use std::{
 
 use scan_codegen::{
     DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Schedule, Segments,
-    Target, plan, plan_reduction, render_from, render_reduction_from,
+    Target, plan, plan_reduction,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{
     Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run, Trace,
 };
-use crate::{columns, mutants, reference, segments::Heads};
+use crate::{checked, columns, mutants, reference, segments::Heads};
 
 /// The alignment of the parts of a workspace that has no unused bytes, which would hide an access beyond the end of a part.
 const UNPADDED: u64 = 1;
@@ -34,8 +34,10 @@ pub struct Program<Op: ScanOp> {
     pub initial_values: Vec<Op::Carry>,
     /// Where it restarts; `None` in a scan that does not.
     pub heads: Option<Heads>,
-    /// The plan.
+    /// The plan,
     pub plan: Plan,
+    /// and the device that it is for.
+    pub device: DeviceLimits,
     /// The generated text. Change it to see what the emulator makes of it.
     pub source: KernelSource,
     /// What the kernels keep from run to run. Runs at the same time, on several threads, each find fresh memory but for one.
@@ -50,6 +52,7 @@ impl<Op: ScanOp + Clone> Clone for Program<Op> {
             initial_values: self.initial_values.clone(),
             heads: self.heads.clone(),
             plan: self.plan.clone(),
+            device: self.device,
             source: self.source.clone(),
             kept: Mutex::default(),
         }
@@ -131,7 +134,7 @@ impl<Op: ScanOp> Program<Op> {
     {
         let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
         let plans = plan(&op.source(), &spec, limits, &Overrides::default())?;
-        plans.iter().map(|plan| Program::with_plan(op.clone(), initial_value, plan.clone())).collect()
+        plans.iter().map(|plan| Program::with_plan(op.clone(), initial_value, plan.clone(), limits)).collect()
     }
 
     /// As [`new`](Program::new), of a scan that restarts. Before it runs it must be told [where](Program::with_heads).
@@ -183,13 +186,27 @@ impl<Op: ScanOp> Program<Op> {
     ) -> Result<Self, EmulatorError> {
         let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
         let plan = plan(&op.source(), &spec, limits, overrides)?.longest().clone();
-        Program::with_plan(op, initial_value, plan)
+        Program::with_plan(op, initial_value, plan, limits)
     }
 
-    fn with_plan(op: Op, initial_value: Option<Op::Carry>, plan: Plan) -> Result<Self, EmulatorError> {
-        let source = render_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
+    fn with_plan(
+        op: Op,
+        initial_value: Option<Op::Carry>,
+        plan: Plan,
+        device: &DeviceLimits,
+    ) -> Result<Self, EmulatorError> {
+        let source = checked::render_from(mutants::templates(), &op.source(), &plan, device, Target::Host)?;
         let initial_values = Vec::new();
-        Ok(Program { op, initial_value, initial_values, heads: None, plan, source, kept: Mutex::default() })
+        Ok(Program {
+            op,
+            initial_value,
+            initial_values,
+            heads: None,
+            plan,
+            device: *device,
+            source,
+            kept: Mutex::default(),
+        })
     }
 
     /// The same program by a plan for inputs of more than a tile: it has no kernel of one block, and must do without
@@ -200,7 +217,7 @@ impl<Op: ScanOp> Program<Op> {
     /// As [`new`](Program::new).
     pub fn for_longer_inputs(mut self) -> Result<Self, EmulatorError> {
         self.plan.from = u64::from(self.plan.tile) + 1;
-        Program::with_plan(self.op, self.initial_value, self.plan)
+        Program::with_plan(self.op, self.initial_value, self.plan, &self.device)
     }
 
     /// The same program, restarting where these heads tell. They must be of the kind that it was made for.
@@ -566,7 +583,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
     ) -> Result<Self, EmulatorError> {
         let operator = op.source();
         let plan = plan_reduction(&operator, initial_value.is_some(), limits, reduction)?;
-        let source = render_reduction_from(mutants::templates(), &operator, &plan, Target::Host)?;
+        let source = checked::render_reduction_from(mutants::templates(), &operator, &plan, Target::Host)?;
         Ok(ReductionProgram { op, initial_value, plan, source })
     }
 

@@ -4,13 +4,16 @@ use std::fmt::Write;
 
 use scan_codegen::{
     Architecture, DeviceLimits, ElementType, FunctionSource, KernelRole, OffsetWidth, OpSource, Overrides, Piece, Plan,
-    PlanError, Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Tuned, plan,
-    plan_reduction, plan_tuned, render, render_reduction, shapes,
+    PlanError, Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Target, Templates, Tuned,
+    plan, plan_columns, plan_last_results, plan_reduction, plan_tuned, shapes,
 };
 use scan_runtime::{BlockScan, Carry, Network, TileNumbers, Workers};
 
 use super::{odd, of_case};
-use crate::emulated::Random;
+use crate::{
+    checked::{self, render, render_reduction_from},
+    emulated::Random,
+};
 
 /// What a plan is asked for.
 #[derive(Clone, Debug)]
@@ -79,6 +82,7 @@ impl Case {
     /// Whether there is a plan; an error if it cannot be true.
     pub fn check(&self) -> Result<bool, String> {
         self.check_reduction()?;
+        self.check_columns();
         if self.searches {
             for shape in shapes(&self.operator, &self.spec, &self.limits, self.lengths[0]) {
                 let line = Tuned { from: 0, to: self.lengths[0], overrides: shape }.to_line();
@@ -124,7 +128,7 @@ impl Case {
         // One of them: to render takes the longest, and plans have most of their text in common.
         let count = plans.iter().count();
         let chosen = plans.iter().nth(self.lengths[0] as usize % count).unwrap_or(plans.longest());
-        let source = render(&self.operator, chosen).map_err(|error| format!("no text: {error}"))?;
+        let source = render(&self.operator, chosen, &self.limits).map_err(|error| format!("no text: {error}"))?;
         balanced(&source.text).map_err(|message| format!("{message}\n{}", source.text))?;
         for role in chosen.kernels() {
             let name = source.kernel_name(role.name());
@@ -136,25 +140,9 @@ impl Case {
     }
 
     fn check_plan(&self, plan: &Plan) -> Result<(), String> {
-        let (limits, warp) = (&self.limits, 32);
-        let most_threads = limits.threads_per_block.min(1024);
-        let pipeline = plan.pipeline.unwrap_or_default();
-        ensure((warp..=most_threads).contains(&plan.threads) && plan.threads.is_multiple_of(warp), || {
-            "threads that cannot be".to_owned()
-        })?;
+        checked::check(&self.operator, plan, &self.limits);
         ensure((1..=1024).contains(&plan.run), || "a run that cannot be".to_owned())?;
         ensure(plan.tile >= plan.threads && plan.tile <= 1 << 20, || "a tile that cannot be".to_owned())?;
-        ensure(plan.shared_bytes <= limits.shared_bytes_per_block, || "too much shared memory".to_owned())?;
-        let dynamic = pipeline.dynamic_shared_bytes;
-        let room = if dynamic > 0 { limits.shared_bytes_per_block_optin } else { limits.shared_bytes_per_block };
-        let shared = u64::from(plan.shared_bytes) + u64::from(dynamic);
-        ensure(shared <= u64::from(room), || "too much shared memory for a launch".to_owned())?;
-        if plan.pipeline.is_some() {
-            ensure(pipeline.stages > 2 * pipeline.teams && pipeline.teams > 0, || "too few stages".to_owned())?;
-            ensure((1..=32).contains(&pipeline.group) && (1..=8).contains(&pipeline.statuses_per_lane), || {
-                format!("{pipeline:?}")
-            })?;
-        }
         let tile = u64::from(plan.tile);
         let edges =
             [0, 1, tile - 1, tile, tile + 1, plan.from.saturating_sub(1), plan.from, plan.from.saturating_add(1)];
@@ -220,15 +208,25 @@ impl Case {
         Ok(())
     }
 
+    /// The same operator along an axis, and the last results of the same segments.
+    fn check_columns(&self) {
+        let spec = self.spec.clone().with_segments(Segments::None);
+        let shapes = [Overrides::default(), self.overrides];
+        for plan in shapes.iter().flat_map(|shape| plan_columns(&self.operator, &spec, &self.limits, shape)) {
+            plan.all().iter().for_each(|plan| checked::check_columns(&self.operator, plan));
+        }
+        if let Ok(plan) = plan_last_results(&self.spec.segments, &self.limits) {
+            checked::check_last_results(&plan);
+        }
+    }
+
     fn check_reduction(&self) -> Result<(), String> {
         for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
             let Ok(plan) = plan_reduction(&self.operator, self.spec.initial_value, &self.limits, reduction) else {
                 continue;
             };
+            checked::check_reduction(&self.operator, &plan);
             let words = format!("{plan}");
-            let slots = u64::from(plan.tile) + if reduction == Reduction::Coarsened { plan.threads.into() } else { 0 };
-            let shared = slots * self.operator.state.size as u64;
-            ensure(shared <= self.limits.shared_bytes_per_block.into(), || format!("too much shared memory: {words}"))?;
             for &len in self.lengths.iter().chain(&[0, 1, 2, plan.tile.into(), plan.max_len]) {
                 match plan.schedule(len) {
                     Ok(schedule) => {
@@ -238,7 +236,8 @@ impl Case {
                 }
             }
             if self.lengths[0].is_multiple_of(4) {
-                let source = render_reduction(&self.operator, &plan).map_err(|error| format!("no text: {error}"))?;
+                let source = render_reduction_from(Templates::of_kernels(), &self.operator, &plan, Target::Cuda)
+                    .map_err(|error| format!("no text: {error}"))?;
                 balanced(&source.text)?;
             }
         }

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
     ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction,
-    RenderError, ScanSpec, Segments, Target, Templates, render_columns_from, render_from, render_last_results_from,
-    render_reduction_from,
+    RenderError, ScanSpec, Segments, Target, Templates,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 
 use crate::{
     axes::{elements, strided},
+    checked::{render_columns_from, render_from, render_last_results_from, render_reduction_from},
     climb::{self, climb},
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     distant::{Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented},
@@ -89,14 +89,20 @@ fn scan<Op: ScanOp + Clone + 'static>(
     program: Program<Op>,
     run: impl Fn(&Program<Op>) -> Result<(), EmulatorError> + 'static,
 ) -> Probe {
-    let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+    let (source, operator) = (program.source.clone(), program.op.source());
+    let (plan, device) = (program.plan.clone(), program.device);
     let name = format!("{what}, {}, {}, {} threads", plan.spec, plan.strategy, plan.threads);
     let with_text = move |source: &KernelSource| {
         let mut program = program.clone();
         program.source = source.clone();
         run(&program)
     };
-    Probe::new(name, move |templates| render_from(templates, &operator, &plan, Target::Host), with_text, source)
+    Probe::new(
+        name,
+        move |templates| render_from(templates, &operator, &plan, &device, Target::Host),
+        with_text,
+        source,
+    )
 }
 
 /// Every probe, in groups. A group renders its probes, which takes long, when it is called. It panics if one cannot be planned.

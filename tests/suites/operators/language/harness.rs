@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 use scan_codegen::{
     DeviceLimits, ElementKind, ElementType, KernelSource, OpSource, Overrides, Primitive, ScanSpec, Target,
-    operator_text, plan, render,
+    operator_text, plan,
 };
 use scan_runtime::{Parameters, ScanElement, ScanOp, half};
+use scan_tests::checked::render;
 use std::cell::Cell;
 use std::fmt::{Debug, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -175,8 +176,8 @@ impl Suite {
     pub(crate) fn kernels(&self) -> Vec<KernelSource> {
         let kernels = |case: &Case| {
             let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
-            let plan = plan(&case.source, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-            render(&case.source, plan.longest()).unwrap()
+            let plans = plan(&case.source, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
+            render(&case.source, plans.longest(), plans.device()).unwrap()
         };
         self.cases.iter().map(kernels).collect()
     }
