@@ -118,6 +118,7 @@ fn planted_faults_are_found() {
         ("        part[place_of(k, RUN)] = output;\n", ""),
         ("        part[place_of(k, RUN)] = output;\n", "        part[k] = output;\n"),
         ("tile.run, results, count);", "tile.run, results, count - 1);"),
+        ("elements % RUN == 0 && count > 0", "elements % RUN == 0"),
     ];
     let is_found = |program: &Program<Interval>| verify(vec![program.clone()], spans, |emulator| emulator).is_err();
     each_is_found(&program, &changes, is_found).unwrap();
