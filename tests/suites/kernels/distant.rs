@@ -268,21 +268,22 @@ fn truncated_numbers_of_segments_are_found() {
     };
     let mut look_ahead = overrides_of((32, 1, 3, 2, 3));
     look_ahead.group = Some(1);
-    let in_tiles = [overrides(KOGGE_STONE, Carry::LookBack), overrides(BlockScan::in_registers(), Carry::LookBack)];
-    let of_all: [Change<'_>; 2] = [
-        (" seed_of(const Source& source, size_t index)", " seed_of(const Source& source, unsigned index)"),
-        ("  size_t index;\n", "  unsigned index;\n"),
-    ];
-    let of_rows: Change<'_> = ("size_t next_segment(", "unsigned next_segment(");
-    let of_offsets: Change<'_> = ("size_t segment_after(", "unsigned segment_after(");
-    for overrides in in_tiles.iter().chain([&look_ahead]) {
-        let changes = [&of_all[..], &[of_rows]].concat();
-        each_cut_is_found(&each(overrides, Segmented::Rows(1)), fit, &changes);
+    let in_shared_memory = overrides(KOGGE_STONE, Carry::LookBack);
+    let in_registers = overrides(BlockScan::in_registers(), Carry::LookBack);
+    let initial: Change<'_> =
+        (" seed_of(const Source& source, size_t index)", " seed_of(const Source& source, unsigned index)");
+    let of_elements = [initial, ("size_t segment_of(", "unsigned segment_of(")];
+    for segmented in [Segmented::Rows(1), Segmented::Late] {
+        each_cut_is_found(&each(&in_shared_memory, segmented), fit, &of_elements);
     }
-    for overrides in &in_tiles {
-        let changes = [&of_all[..], &[of_offsets]].concat();
-        each_cut_is_found(&each(overrides, Segmented::Late), fit, &changes);
+    let of_runs = [initial, ("  size_t index;\n", "  unsigned index;\n")];
+    let of_rows = [&of_runs[..], &[("size_t next_segment(", "unsigned next_segment(")]].concat();
+    for overrides in [&in_registers, &look_ahead] {
+        each_cut_is_found(&each(overrides, Segmented::Rows(1)), fit, &of_rows);
     }
+    // Look-ahead searches offsets by other means.
+    let of_offsets = [&of_runs[..], &[("size_t segment_after(", "unsigned segment_after(")]].concat();
+    each_cut_is_found(&each(&in_registers, Segmented::Late), fit, &of_offsets);
 }
 
 /// The tiles of a reduction at the edge.

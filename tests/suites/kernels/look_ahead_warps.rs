@@ -67,14 +67,13 @@ fn length_on_device_matches_the_reference() {
     let tile = u64::from(program.plan.tile);
     let input: Vec<Span> = (0..9 * tile).map(Interval::input).collect();
     let verify = |program: &Program<Interval>| {
-        [0, tile, 1, 8 * tile + 3].into_iter().try_for_each(|length| {
+        [0, tile, 1, 5 * tile + 3, 8 * tile + 3].into_iter().try_for_each(|length| {
             program.verify_length(&Emulator::new(length).check(adjacent), &input, (0, 0), (length, length))
         })
     };
     verify(&program).unwrap();
     let changes = [
         ("    if (tiles == 0) {", "    if (tiles == 1) {"),
-        ("turn == 0 && blockIdx.x == 0) {", "turn == 1 && blockIdx.x == 1) {"),
         ("turn == (tiles - 1) / gridDim.x % FOLDING_WARPS", "turn == 0"),
     ];
     each_is_found(&program, &changes, |program: &Program<Interval>| verify(program).is_err()).unwrap();

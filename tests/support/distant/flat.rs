@@ -318,7 +318,11 @@ fn at_the_edge(plan: &Plan, segmented: Option<Segmented>, text: &str) -> Result<
 }
 
 /// Where searches begin, without the offsets that are not there.
-const SEARCHES: [(&str, &str); 2] = [("low = 0, high", "low = LATEull, high"), (", i + 1, 0, ", ", i + 1, LATEull, ")];
+const SEARCHES: [(&str, &str); 3] = [
+    ("low = 0, high", "low = LATEull, high"),
+    (", i + 1, 0, ", ", i + 1, LATEull, "),
+    (", first, 0, source.offset_count", ", first, LATEull, source.offset_count"),
+];
 
 /// The tile before the edge.
 pub(super) fn first_tile(tile: u32) -> u64 {

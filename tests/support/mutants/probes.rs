@@ -23,7 +23,8 @@ use crate::{
     lifting::{self, Lifting},
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     operators::{
-        AffineU32, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, inputs, mixed,
+        AffineU32, BitProduct, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent,
+        inputs, mixed,
     },
     reference::WAYS,
     segments::{
@@ -927,6 +928,17 @@ fn last_runs(probes: &mut Vec<Probe>) {
         };
         probes.push(scan("heavy runs", program, run));
     }
+    // A run is a unit, which threads write to its place in the output.
+    let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
+    overrides.written_out = Some(u32::MAX);
+    let program = planned(Program::new(BitProduct, ScanKind::Inclusive, None, &overrides));
+    let run = |program: &Program<BitProduct>| {
+        let (tile, run) = (program.plan.tile as usize, program.plan.run as usize);
+        [tile + 3 * run, run - 1, 2 * tile - 2].into_iter().try_for_each(|length| {
+            program.verify(&Emulator::new(length as u64).limit(LIMIT), &inputs::<BitProduct>(length)).map(drop)
+        })
+    };
+    probes.push(scan("heavy runs of a unit", program, run));
 }
 
 /// Elements from which there is no whole number of elements to an address that a bulk copy can begin at.
