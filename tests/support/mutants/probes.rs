@@ -898,6 +898,11 @@ fn lengths_on_device(probes: &mut Vec<Probe>) {
         let spec = spec.with_total().with_length_on_device();
         let initial_value = (index % 2 == 1).then(<AffineU32 as TestOperator>::initial_value);
         let program = planned(Program::with_limits(AffineU32, &spec, initial_value, &limits, &overrides));
+        // Where blocks have a tile each, by a plan without a kernel of one block.
+        let program = match program.plan.strategy.carry {
+            Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll => planned(program.for_longer_inputs()),
+            _ => program,
+        };
         let run = |program: &Program<AffineU32>| {
             let tile = u64::from(program.plan.tile);
             let most = (4 * tile + 5).min(program.plan.max_len);
@@ -908,7 +913,8 @@ fn lengths_on_device(probes: &mut Vec<Probe>) {
                 let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
                 program.verify_length(&emulator, &input, [(0, 0), (3, 3), (1, 2)][run % 3], (length, length))?;
             }
-            Ok(())
+            // A launch for one tile.
+            program.verify_length(&Emulator::new(1).limit(LIMIT), &input[..tile.min(most) as usize], (0, 0), (0, 0))
         };
         probes.push(scan("length on device", program, run));
     }
