@@ -1321,6 +1321,18 @@ fn statuses(probes: &mut Vec<Probe>) {
             probes.push(scan("how far blocks look back", program, run));
         }
     }
+    // So many blocks at once that some look back over more than one window.
+    let mut overrides = Overrides::default().strategy(IN_REGISTERS[3]).threads(32).run(1);
+    overrides.statuses_per_lane = Some(2);
+    let program = planned(Program::new(ops::sum::<i32>(), ScanKind::Inclusive, None, &overrides));
+    let run = |program: &Program<ops::Sum<i32>>| {
+        let input = vec![1; 300 * program.plan.tile as usize];
+        (0..4).try_for_each(|seed| {
+            let emulator = Emulator::new(seed).resident_blocks(usize::MAX).limit(LIMIT);
+            program.verify(&emulator, &input).map(drop)
+        })
+    };
+    probes.push(scan("several windows of statuses", program, run));
 }
 
 /// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more
