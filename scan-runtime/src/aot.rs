@@ -387,3 +387,81 @@ impl Precompiled {
         self.bytes.get(place.clone())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that fails panics")]
+mod tests {
+    use super::*;
+    use crate::{Scanner, ops};
+
+    fn limits(architecture: &str) -> DeviceLimits {
+        DeviceLimits::of(architecture.parse().unwrap())
+    }
+
+    #[test]
+    fn a_bundle_wants_each_scan_that_is_added_for_each_device() {
+        let scan = Scanner::cpu().scan(ops::sum::<u16>());
+        let (by_offsets, reduce) = (scan.clone().by_offsets(&[0_u32]), Scanner::cpu().reduce(ops::sum::<u16>()));
+        let bundle = Bundle::new().architecture("sm_80").device(limits("sm_90")).with(&scan).with_total(&scan);
+        let bundle = bundle.with_totals(&by_offsets).with(&reduce).with(&reduce.clone().by_offsets(&[0_u32]));
+        let targets: Vec<_> = bundle.targets.into_iter().map(|limits| limits.unwrap().architecture).collect();
+        assert_eq!(targets, ["sm_80", "sm_90"].map(|name| name.parse::<Architecture>().unwrap()));
+        let totals = |task: &Task| match task {
+            Task::Scan(spec, _) => Some((spec.total, spec.totals)),
+            _ => None,
+        };
+        let wanted: Vec<Vec<_>> =
+            bundle.wanted.iter().map(|wanted| wanted.tasks.iter().map(totals).collect()).collect();
+        let plain = Some((false, false));
+        assert_eq!(wanted[..3], [vec![plain], vec![Some((true, false))], vec![Some((false, true))]]);
+        assert_eq!(wanted[3..], [vec![None], vec![plain, None]]);
+        assert!(matches!(&bundle.wanted[3].tasks[0], Task::Reduce(..)));
+        assert!(matches!(&bundle.wanted[4].tasks[1], Task::LastResults(segments) if !segments.is_none()));
+        assert!(matches!(Bundle::new().with(&scan).compile(), Err(Error::Bundle { .. })));
+    }
+
+    #[test]
+    fn the_code_of_a_source_is_found_by_its_text_and_its_architecture() {
+        let source = |kept| Scanner::cpu().scan(ops::sum::<u32>()).cuda_source_for(kept).unwrap();
+        let (short, long) = (source(10), source(1 << 24));
+        let key =
+            |source: &KernelSource, architecture: &str| *nvrtc::key(source, architecture.parse().unwrap()).as_bytes();
+        let entry = |source: &KernelSource, architecture: (u32, u32), cubin: &'static [u8]| {
+            let name = format!("sm_{}{}", architecture.0, architecture.1);
+            Entry { key: key(source, &name), name: name.into(), architecture, cubin }
+        };
+        let kernels = vec![
+            entry(&short, (8, 6), b"short, 8.6"),
+            entry(&long, (8, 0), b"long, 8.0"),
+            entry(&short, (8, 0), b"short, 8.0"),
+        ];
+        let file = seal(&Contents { made_by: "a test".into(), nvrtc: (13, 1), kernels }).unwrap();
+        let open = Precompiled::open(file).unwrap();
+        let cubin = |source: &KernelSource, architecture: &str| open.cubin(source, architecture.parse().unwrap());
+        assert_eq!(cubin(&short, "sm_80"), Some(&b"short, 8.0"[..]));
+        assert_eq!(cubin(&short, "sm_89"), Some(&b"short, 8.6"[..]));
+        assert_eq!(cubin(&long, "sm_86"), Some(&b"long, 8.0"[..]));
+        assert_eq!((cubin(&long, "sm_90"), cubin(&short, "sm_75")), (None, None));
+        let kernels: Vec<_> = open.kernels().iter().map(|kernel| (&*kernel.name, kernel.bytes)).collect();
+        assert_eq!((kernels, open.nvrtc), (vec![("sm_80", 9), ("sm_80", 10), ("sm_86", 10)], (13, 1)));
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_is_refused_with_the_reason() {
+        let file = seal(&Contents { made_by: "a test".into(), nvrtc: (13, 1), kernels: Vec::new() }).unwrap();
+        assert!(unseal(&file).is_ok());
+        let reason = |file: &[u8]| unseal(file).err().unwrap_or_default();
+        for len in 0..file.len() {
+            let expected = if len < MAGIC.len() + 8 + blake3::OUT_LEN { "cut short" } else { "bytes of" };
+            assert!(reason(&file[..len]).contains(expected), "{len}: {}", reason(&file[..len]));
+        }
+        let with = |place: usize| {
+            let mut file = file.clone();
+            file[place] ^= 1;
+            reason(&file)
+        };
+        assert_eq!([with(0), with(7)], ["they are something else", "another version of this crate made them"]);
+        assert!(with(8).contains("bytes of"));
+        assert_eq!([with(16), with(file.len() - 1)], ["they are damaged"; 2]);
+    }
+}

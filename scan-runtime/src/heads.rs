@@ -903,6 +903,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_segment_is_a_row_or_lies_between_two_offsets() {
+        assert_eq!([0, 2].map(|index| Heads::rows(4).segment(index)), [0..4, 8..12]);
+        let offsets = [2_u32, 5, 5, 9];
+        assert_eq!([0, 1, 2].map(|index| Heads::offsets(&offsets).segment(index)), [2..5, 5..5, 5..9]);
+    }
+
     /// Offsets of a part count from its first element, which no segment may have.
     #[test]
     fn offsets_of_a_part_count_from_its_first_element() {

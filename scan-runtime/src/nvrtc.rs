@@ -502,4 +502,90 @@ mod tests {
             assert_eq!(found.as_deref(), target, "{device}");
         }
     }
+
+    /// A name, an option, the architecture and the text are in the key, each with its length; what only moves the
+    /// compiler's messages is not.
+    #[test]
+    fn keys_have_every_part_of_a_source() {
+        let source = crate::Scanner::cpu().scan(crate::ops::sum::<i32>()).cuda_source().unwrap();
+        let with = |name: &str, options: &[&'static str], text: &str| {
+            let mut source = source.clone();
+            (source.name, source.options, source.text) = (name.to_owned(), options.to_vec(), text.to_owned());
+            source
+        };
+        let [old, new] = [architectures(&[80])[0], architectures(&[90])[0]];
+        let keys = [
+            (with("ab", &["c"], "d\n"), old),
+            (with("ab", &["c"], "d\n"), new),
+            (with("a", &["bc"], "d\n"), old),
+            (with("ab", &["c", ""], "d\n"), old),
+            (with("ab", &["c"], "dd\n"), old),
+            (with("b", &["c"], "d\n"), old),
+            (with("ab", &["cc"], "d\n"), old),
+        ]
+        .map(|(source, architecture)| key(&source, architecture));
+        assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
+        assert_eq!(key(&with("ab", &["c"], "#line 7 \"ab\"\nd\n"), old), keys[0]);
+    }
+
+    #[test]
+    fn packages_of_every_python_below_a_prefix_are_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let prefix = folder.path();
+        for folder in ["lib/python3.9", "lib/python3.12", "lib/perl5"] {
+            std::fs::create_dir_all(prefix.join(folder)).unwrap();
+        }
+        let of = |python: &str| {
+            ["site-packages", "dist-packages"].map(|packages| {
+                let packages = prefix.join("lib").join(python).join(packages);
+                [packages.join("nvidia/cu13/lib"), packages.join("nvidia/cuda_nvrtc/lib")]
+            })
+        };
+        assert_eq!(in_python(prefix), [of("python3.12"), of("python3.9")].as_flattened().as_flattened());
+        assert_eq!(in_python(&prefix.join("lib")), [""; 0].map(PathBuf::from));
+    }
+
+    #[test]
+    fn pythons_of_version_managers_are_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let manager = folder.path();
+        for folder in ["shims", "versions/3.11", "installs/python/3.12", "bin"] {
+            std::fs::create_dir_all(manager.join(folder)).unwrap();
+        }
+        let mut found = prefixes(&manager.join("shims"));
+        found.sort();
+        assert_eq!(found, [manager.to_owned(), manager.join("installs/python/3.12"), manager.join("versions/3.11")]);
+        assert_eq!(prefixes(&manager.join("bin")), [manager]);
+    }
+
+    /// The place of the folder tree of a child, whose variables lead there.
+    const ROOT: &str = "SCAN_TESTS_ROOT_OF_PLACES";
+
+    #[test]
+    fn places_that_variables_name_are_searched() {
+        const VARIABLES: [&str; 5] = ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"];
+        if let Some(root) = env::var_os(ROOT).map(PathBuf::from) {
+            let found: Vec<_> = places().into_iter().map(|place| place.path).collect();
+            let packages = |variable: &str| root.join(variable).join("lib/python3.12/site-packages/nvidia/cu13/lib");
+            let expected = VARIABLES[..2].iter().map(|variable| root.join(variable).join("lib64"));
+            let expected = expected.chain(VARIABLES[2..].iter().map(|variable| packages(variable)));
+            let expected = expected.chain([".local", "python"].map(packages)).chain([root.join("loaded")]);
+            let places: Vec<_> = expected.map(|path| (found.iter().position(|found| *found == path), path)).collect();
+            assert!(places.is_sorted() && places[0].0.is_some(), "{places:?} in {found:?}");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for prefix in VARIABLES[2..].iter().chain(&[".local", "python"]) {
+            std::fs::create_dir_all(root.join(prefix).join("lib/python3.12")).unwrap();
+        }
+        std::fs::create_dir_all(root.join("python/bin")).unwrap();
+        std::fs::write(root.join("python/bin/python3"), "").unwrap();
+        let mut child = std::process::Command::new(env::current_exe().unwrap());
+        child.args(["--exact", "nvrtc::tests::places_that_variables_name_are_searched"]).env(ROOT, root);
+        child.envs(VARIABLES.map(|variable| (variable, root.join(variable)))).env_remove(LIBRARY_VARIABLE);
+        child.env("HOME", root).env("PATH", root.join("python/bin")).env("LD_LIBRARY_PATH", root.join("loaded"));
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
 }

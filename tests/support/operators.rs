@@ -438,7 +438,28 @@ impl ScanOp for CountersSum {
     }
 }
 
+/// The product of two polynomials over the field of two elements, modulo x^8: bit by bit, which takes many instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct BitProduct;
+
+#[scan_op]
+impl ScanOp for BitProduct {
+    type Element = u8;
+    const IDENTITY: u8 = 1;
+    fn combine(a: u8, b: u8) -> u8 {
+        let (a, b) = (a as u32, b as u32);
+        let mut product = 0_u32;
+        for i in 0..8_u32 {
+            for j in 0..8_u32 {
+                product ^= (a >> i & b >> j & 1) << (i + j);
+            }
+        }
+        product as u8
+    }
+}
+
 test_operators! {
+    () BitProduct, BitProduct, |i| mixed(i) as u8 | 1, 7;
     () TakeLeft, TakeLeft, |i| if mixed(i).is_multiple_of(7) { i as u32 + 1 } else { 0 }, 0;
     () TakeRight, TakeRight, |i| if mixed(i).is_multiple_of(5) { i as u16 } else { 0 }, 9;
     () AffineU32, AffineU32, |i| MapU32 { a: mixed(i) as u32 | 1, b: mixed(!i) as u32 }, MapU32 { a: 3, b: 4 };

@@ -486,6 +486,9 @@ mod tests {
         assert_eq!(axis().output_strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert!(matches!(axis().output_strides(&[usize::MAX, 1]), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[usize::MAX, 2], 0), Err(AxisError::TooLarge { .. })));
+        // Memory has at most `isize::MAX` elements.
+        assert!(Axis::of(&[isize::MAX as usize], 0).is_ok());
+        assert!(matches!(Axis::of(&[isize::MAX as usize + 1], 0), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[1 << 40, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[1 << 40, 0, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[0, 1 << 40, 0, 1 << 40], 2), Err(AxisError::TooLarge { .. })));
@@ -507,5 +510,29 @@ mod tests {
         assert_eq!(Axis::of(&[3, 0], 0).unwrap().input_len(), 0);
         let words = axis.layout().words();
         assert_eq!((&words[..5], words[5], words[12], words[19]), (&[3, 4, 10, 10, 1][..], 4, 2, 2));
+    }
+
+    /// Each number of the kernels' layout is its own: no two of this array are the same.
+    #[test]
+    fn words_are_of_the_input_the_output_and_the_values() {
+        let axis = Axis::of(&[3, 4, 5], 1).unwrap();
+        let axis = axis.input_strides(&[200, 30, 2]).unwrap().output_strides(&[700, 90, 11]).unwrap();
+        let words = axis.layout().words();
+        assert_eq!(words[..5], [4, 15, 30, 90, 2]);
+        let of_dimensions = |array: usize| &words[5 + array * ColumnLayout::DIMENSIONS..][..2];
+        assert_eq!([0, 1, 2, 3].map(of_dimensions), [[5, 3], [2, 200], [11, 700], [1, 5]]);
+        let dimensions: Vec<_> = axis.layout().dimensions().collect();
+        assert_eq!((dimensions, axis.layout().steps()), (vec![(5, [2, 11, 1]), (3, [200, 700, 5])], [30, 90]));
+    }
+
+    #[test]
+    fn values_of_columns_lie_as_if_the_axis_were_left_out() {
+        let strides = |shape: &[usize], axis: usize| {
+            let axis = Axis::of(shape, axis).unwrap().input_strides(&[1000, 100, 10, 1]).unwrap();
+            axis.layout().dimensions().map(|(extent, [.., value])| (extent, value)).collect::<Vec<_>>()
+        };
+        assert_eq!(strides(&[2, 3, 4, 5], 0), [(5, 1), (4, 5), (3, 20)]);
+        assert_eq!(strides(&[2, 3, 4, 5], 1), [(5, 1), (4, 5), (2, 20)]);
+        assert_eq!(strides(&[2, 3, 4, 5], 3), [(4, 1), (3, 4), (2, 12)]);
     }
 }

@@ -183,6 +183,25 @@ fn any_one_of_the_arrays_is_not_aligned() {
     }
 }
 
+/// Bulk copies can begin at the elements, and not at the results, or the other way round: they are two items apart.
+#[test]
+fn results_at_another_alignment_than_elements_match_the_reference() {
+    let (_, program) = case::<AffineU32>(&overrides_of(SHAPES[0]), BY_FIELD, 1, None);
+    let input = AffineU32::inputs(5 * program.plan.tile as usize + 7, 1);
+    let verify = |program: &Program<AffineU32>| {
+        let offsets = [[1, 1, 3, 3], [3, 3, 1, 1]];
+        offsets.iter().try_for_each(|offsets| program.verify_columns(&Emulator::new(1), &input, offsets).map(drop))
+    };
+    verify(&program).unwrap();
+    let mut planted = program;
+    for array in ["a", "b"] {
+        let from = format!("(size_t)output.{array} - head_padding");
+        assert!(planted.source.text.contains(&from));
+        planted.source.text = planted.source.text.replace(&from, &from.replace('-', "+"));
+    }
+    assert!(verify(&planted).is_err());
+}
+
 #[test]
 fn planted_faults_are_found() {
     let in_registers = [

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Argument, DeviceLimits, KernelRole, Overrides, Reduction, Segments};
+use scan_codegen::{Argument, DeviceLimits, KernelRole, Overrides, Reduction};
 use scan_runtime::{BlockScan, Carry, Network, ScanSpec, Strategy, TileNumbers};
 use scan_tests::{
     distant::{
@@ -14,7 +14,7 @@ use scan_tests::{
     operators::{Interval, Span, TestOperator, adjacent},
     planted::{Change, HasSource, each_is_found},
     reference,
-    segments::{Heads, Restart, fit},
+    segments::{Restart, fit},
     strategies::LOOK_AHEAD,
 };
 
@@ -56,11 +56,7 @@ const ROWS: Segmented = Segmented::Rows(37);
 const LONG_ROWS: Segmented = Segmented::Rows(EDGE + 20);
 
 fn restart(overrides: &Overrides, kernels: Kernels, segmented: Segmented) -> Distant<Restart> {
-    let segments = match segmented {
-        Segmented::Numbered(number) => Heads::new(number, &[]).segments(),
-        Segmented::Rows(_) => Segments::Rows,
-    };
-    let spec = ScanSpec::inclusive().with_segments(segments);
+    let spec = ScanSpec::inclusive().with_segments(segmented.segments());
     let program = Program::with_limits(Restart, &spec, None, &limits(), overrides).unwrap();
     Distant::new(program, kernels, Some(segmented))
 }
@@ -261,6 +257,36 @@ fn truncated_indices_of_look_ahead_are_found() {
     }
 }
 
+/// Segments of initial values and totals of their own, of which there are more than 2^32: rows of one element each, and
+/// segments between offsets.
+#[test]
+fn truncated_numbers_of_segments_are_found() {
+    let each = |overrides: &Overrides, segmented: Segmented| {
+        let spec = ScanSpec::inclusive().with_segments(segmented.segments()).with_initial_values();
+        let spec = if segmented == Segmented::Late { spec } else { spec.with_totals() };
+        let program = Program::with_limits(Restart, &spec, None, &limits(), overrides).unwrap();
+        Distant::new(program, Kernels::Single, Some(segmented))
+    };
+    let mut look_ahead = overrides_of((32, 1, 3, 2, 3));
+    look_ahead.group = Some(1);
+    let in_shared_memory = overrides(KOGGE_STONE, Carry::LookBack);
+    let in_registers = overrides(BlockScan::in_registers(), Carry::LookBack);
+    let initial: Change<'_> =
+        (" seed_of(const Source& source, size_t index)", " seed_of(const Source& source, unsigned index)");
+    let of_elements = [initial, ("size_t segment_of(", "unsigned segment_of(")];
+    for segmented in [Segmented::Rows(1), Segmented::Late] {
+        each_cut_is_found(&each(&in_shared_memory, segmented), fit, &of_elements);
+    }
+    let of_runs = [initial, ("  size_t index;\n", "  unsigned index;\n")];
+    let of_rows = [&of_runs[..], &[("size_t next_segment(", "unsigned next_segment(")]].concat();
+    for overrides in [&in_registers, &look_ahead] {
+        each_cut_is_found(&each(overrides, Segmented::Rows(1)), fit, &of_rows);
+    }
+    // Look-ahead searches offsets by other means.
+    let of_offsets = [&of_runs[..], &[("size_t segment_after(", "unsigned segment_after(")]].concat();
+    each_cut_is_found(&each(&in_registers, Segmented::Late), fit, &of_offsets);
+}
+
 /// The tiles of a reduction at the edge.
 fn verify_reduction(program: &ReductionProgram<Interval>) -> Result<(), String> {
     let tile = program.plan.tile as usize;
@@ -322,11 +348,23 @@ const OF_MANY_COLUMNS: [Change<'static>; 7] = [
     ("size_t input, output, value;", "unsigned input; size_t output, value;"),
 ];
 
+/// Cuts of how many statuses a row of tiles has.
+const OF_MANY_STATUSES: [Change<'static>; 2] = [
+    ("size_t across; // statuses", "unsigned across; // statuses"),
+    (
+        "(size_t)(tile_row & ((1u << ring.log) - 1)) * ring.across",
+        "(tile_row & ((1u << ring.log) - 1)) * (unsigned)ring.across",
+    ),
+];
+
 #[test]
 fn along_an_axis() {
-    for (far, changes) in
-        [(Far::Rows, &OF_LONG_COLUMNS[..]), (Far::Columns, &OF_MANY_COLUMNS), (Far::Planes, &OF_MANY_COLUMNS[..2])]
-    {
+    for (far, changes) in [
+        (Far::Rows, &OF_LONG_COLUMNS[..]),
+        (Far::Columns, &OF_MANY_COLUMNS),
+        (Far::Planes, &OF_MANY_COLUMNS[..2]),
+        (Far::Tall, &OF_MANY_STATUSES),
+    ] {
         let program = DistantColumns::new(far);
         program.verify(&Emulator::new(1)).unwrap_or_else(|error| panic!("{far:?}: {error}"));
         let is_found = |program: &DistantColumns| program.verify(&Emulator::new(2).limit(4_000_000)).is_err();

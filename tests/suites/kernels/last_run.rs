@@ -12,7 +12,7 @@ use scan_tests::{
     extent::compiled,
     lifting::{INITIAL_VALUE, inputs},
     machines::Appending,
-    operators::{Interval, Span, TestOperator, adjacent},
+    operators::{BitProduct, Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
     strategies::IN_REGISTERS,
 };
@@ -121,4 +121,20 @@ fn planted_faults_are_found() {
     ];
     let is_found = |program: &Program<Interval>| verify(vec![program.clone()], spans, |emulator| emulator).is_err();
     each_is_found(&program, &changes, is_found).unwrap();
+}
+
+/// Where a run is one unit, which a thread writes to its place in the output, threads behind the last run write none.
+#[test]
+fn threads_behind_the_last_run_write_no_unit() {
+    let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
+    overrides.written_out = Some(u32::MAX);
+    let program = Program::of(BitProduct, &ScanSpec::inclusive(), None, &overrides).unwrap();
+    assert!(program.source.text.contains(APART) && program.source.text.contains("in_units"));
+    let verify = |program: &Program<BitProduct>| {
+        let input = |length: usize| (0..length as u64).map(BitProduct::input).collect();
+        verify(vec![program.clone()], input, |emulator| emulator)
+    };
+    verify(&program).unwrap();
+    let change = ("elements % RUN == 0 && count > 0", "elements % RUN == 0");
+    each_is_found(&program, &[change], |program: &Program<BitProduct>| verify(program).is_err()).unwrap();
 }

@@ -59,6 +59,26 @@ fn appending_operators_and_machines_match_the_reference() {
     scan(Coder, &ScanSpec::inclusive(), None, &in_turns(2, SHAPES[3]));
 }
 
+/// Lengths that only the device knows: of no tile, of one, and of a turn of each warp.
+#[test]
+fn length_on_device_matches_the_reference() {
+    let spec = ScanSpec::inclusive().with_total().with_length_on_device();
+    let program = Program::with_limits(Interval, &spec, None, &limits(), &in_turns(2, SHAPES[0])).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let input: Vec<Span> = (0..9 * tile).map(Interval::input).collect();
+    let verify = |program: &Program<Interval>| {
+        [0, tile, 1, 5 * tile + 3, 8 * tile + 3].into_iter().try_for_each(|length| {
+            program.verify_length(&Emulator::new(length).check(adjacent), &input, (0, 0), (length, length))
+        })
+    };
+    verify(&program).unwrap();
+    let changes = [
+        ("    if (tiles == 0) {", "    if (tiles == 1) {"),
+        ("turn == (tiles - 1) / gridDim.x % FOLDING_WARPS", "turn == 0"),
+    ];
+    each_is_found(&program, &changes, |program: &Program<Interval>| verify(program).is_err()).unwrap();
+}
+
 /// Changes of the text, one at a time: some run shows each.
 #[test]
 fn planted_faults_are_found() {

@@ -63,10 +63,11 @@ fn runs_reduced_in_parts_from_their_ends_match_the_reference() {
 /// Changes of the text, one at a time: some run shows each.
 #[test]
 fn planted_faults_are_found() {
-    const PLACES: [(&str, &str); 3] = [
+    const PLACES: [(&str, &str); 4] = [
         ("[thread * PARTS + place_of(p, PARTS)]", "[thread * PARTS + p]"),
         ("[thread * PARTS + place_of(p, PARTS)]", "[thread + place_of(p, PARTS)]"),
         ("place_of(k, PART) * sizeof(Input)", "k * sizeof(Input)"),
+        ("place_of(k, PART) * sizeof(Input)", "sizeof(Input)"),
     ];
     fn found<Op: ScanOp + Copy>(op: Op, initial: Op::Carry, faults: &[(&str, &str)], input: fn(usize) -> Vec<Op::Input>)
     where

@@ -180,8 +180,10 @@ fn a_failing_nvrtc_call_is_an_error_and_caches_nothing() {
     }
     // The next process's compiler works, and is asked.
     assert_eq!(run(&LIBRARIES[0], "nowhere", &cache), ["cubin sm_90"; 4]);
-    // Another process's does not, and is not asked.
-    assert_eq!(run(&LIBRARIES[0], "nvrtcCreateProgram", &cache), ["cubin sm_90"; 4]);
+    // Another process's does not, and is not asked, not even for its version.
+    for call in ["nvrtcCreateProgram", "nvrtcVersion"] {
+        assert_eq!(run(&LIBRARIES[0], call, &cache), ["cubin sm_90"; 4]);
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub enum Far {
     Columns,
     /// The same, in two dimensions that cannot be merged.
     Planes,
+    /// Columns of three tiles each, of which the last are executed.
+    Tall,
 }
 
 /// A program whose text has been changed so that its blocks take themselves for those of the tiles at the edge.
@@ -48,9 +50,24 @@ const TILE_ROWS: u64 = (THREADS / 2 * RUN) as u64;
 /// Columns of a tile whose threads have a column each.
 const TILE_COLUMNS: u64 = THREADS as u64;
 
-/// Extents of the dimensions of columns, whose product is a little more than 2^32.
+/// Extents of the dimensions of columns, whose product is a little more than 2^32: of tall ones, so that two tiles
+/// reach the edge of the array.
 fn extents(far: Far) -> [usize; 2] {
-    if far == Far::Planes { [1_047_809, 4_099] } else { [1, 1_047_809 * 4_099] }
+    match far {
+        Far::Planes => [1_047_809, 4_099],
+        Far::Tall => [1, (EDGE + TILE_COLUMNS - 5) as usize],
+        _ => [1, 1_047_809 * 4_099],
+    }
+}
+
+/// Elements of a column.
+fn rows(far: Far) -> usize {
+    if far == Far::Tall { 3 * RUN as usize - 2 } else { 3 }
+}
+
+/// The first element of a column that is executed: of tall ones, the third tile's.
+fn first_row(far: Far) -> usize {
+    if far == Far::Tall { 2 * RUN as usize } else { 0 }
 }
 
 /// Laps of a ring of statuses, and one more: a tag is as many times the epoch, and the lap.
@@ -65,10 +82,15 @@ impl DistantColumns {
     pub fn new(far: Far) -> Self {
         let (axis, spec, width) = match far {
             Far::Rows => (Axis::of(&[EDGE as usize + 2 * TILE_ROWS as usize + 5, 2], 0), ScanSpec::inclusive(), 2),
-            Far::Columns | Far::Planes => {
-                let [outer, inner] = extents(far);
-                let strided = Axis::of(&[outer, inner, 3], 2).and_then(|axis| {
-                    axis.input_strides(&[4 * inner + 12, 4, 1])?.output_strides(&[3 * inner + 5, 3, 1])
+            Far::Columns | Far::Planes | Far::Tall => {
+                let ([outer, inner], rows) = (extents(far), rows(far));
+                let strided = Axis::of(&[outer, inner, rows], 2).and_then(|axis| {
+                    let (column, result) = (rows + 1, rows);
+                    axis.input_strides(&[column * (inner + 3), column, 1])?.output_strides(&[
+                        result * inner + 5,
+                        result,
+                        1,
+                    ])
                 });
                 (strided, ScanSpec::exclusive().with_initial_values().with_totals(), TILE_COLUMNS as u32)
             }
@@ -104,7 +126,7 @@ impl DistantColumns {
         stretches.read(Argument::Workspace(0), 0, vec![0; 8]);
         let room = match self.far {
             Far::Rows => self.add_rows(&mut stretches, &launch),
-            Far::Columns | Far::Planes => self.add_columns(&mut stretches),
+            Far::Columns | Far::Planes | Far::Tall => self.add_columns(&mut stretches, &mut launch),
         };
         let layout = words(&layout);
         let memory = Memory { layout: &layout, ..Memory::default() };
@@ -152,8 +174,7 @@ impl DistantColumns {
                 for (kind, value) in [(0, aggregate), (1, prefix)] {
                     let index = 2 * (kind * ring + tile % ring) + column;
                     let at = (index * STATUS_BYTES) as usize;
-                    let tag = (tag as u32).to_le_bytes();
-                    let status = [&bytes_of(&value)[..], &tag, &tag].concat();
+                    let status = status(value, tag as u32);
                     statuses[at..at + status.len()].copy_from_slice(&status);
                 }
             }
@@ -162,8 +183,8 @@ impl DistantColumns {
         4 * ring
     }
 
-    /// The columns of the tiles, and their values.
-    fn add_columns(&self, stretches: &mut Stretches) -> u64 {
+    /// The columns of the tiles, their values, and the statuses of the tiles above. Gives how many statuses there are.
+    fn add_columns(&self, stretches: &mut Stretches, launch: &mut Launch) -> u64 {
         let first = (EDGE / TILE_COLUMNS - 1) * TILE_COLUMNS;
         let columns = self.axis.columns() as u64;
         let (inputs, outputs) = self.axis.both_strides();
@@ -175,15 +196,20 @@ impl DistantColumns {
         let mut input = vec![nothing; self.axis.input_len() - from as usize];
         let untouched = MapU32 { a: 3, b: 5 };
         let mut output = vec![untouched; self.axis.output_len() - to as usize];
-        let (mut values, mut totals) = (Vec::new(), Vec::new());
+        let (rows, above) = (rows(self.far), first_row(self.far));
+        let (mut values, mut totals, mut statuses) = (Vec::new(), Vec::new(), Vec::new());
         for column in first..columns {
-            let elements = [0, 1, 2].map(|row| AffineU32::input(mixed(4 * column + row)));
-            let value = AffineU32::input(mixed(4 * column + 3));
+            let place_of = |row: usize| mixed((rows + 1) as u64 * column + row as u64);
+            let elements: Vec<MapU32> = (0..rows).map(|row| AffineU32::input(place_of(row))).collect();
+            let value = AffineU32::input(place_of(rows));
             let results = reference::scan_as(&AffineU32, &self.program.plan.spec, Some(value), &elements, None);
             let [at, result_at] =
                 [(inputs, from), (outputs, to)].map(|(strides, from)| (place(column, strides) - from) as usize);
-            input[at..at + 3].copy_from_slice(&elements);
-            output[result_at..result_at + 3].copy_from_slice(&results);
+            input[at..at + rows].copy_from_slice(&elements);
+            output[result_at + above..result_at + rows].copy_from_slice(&results[above..]);
+            if let Some(prefix) = reference::total(&AffineU32, None, &elements[..above]) {
+                statuses.extend(status(prefix, 1));
+            }
             values.push(value);
             totals.extend(reference::total(&AffineU32, Some(value), &elements));
         }
@@ -193,13 +219,26 @@ impl DistantColumns {
         stretches.read_and_write(Argument::Output, to * size, all_bytes(&before), all_bytes(&output));
         stretches.read(Argument::InitialPointer, first * size, all_bytes(&values));
         stretches.write(Argument::Total, first * size, all_bytes(&totals));
-        stretches.read(Argument::Workspace(STATUSES_AT), 0, Vec::new());
-        0
+        // A window of one row of tiles, and a ring of two: the second row has the prefixes of all columns up to there.
+        if above > 0 {
+            let numbers = launch.arguments.iter_mut().filter_map(|argument| match argument {
+                Argument::Length(length) => Some(length),
+                _ => None,
+            });
+            numbers.skip(1).for_each(|number| *number = 1);
+        }
+        stretches.read(Argument::Workspace(STATUSES_AT), (columns + first) * STATUS_BYTES, statuses);
+        2 * columns
     }
 }
 
 /// Bytes of the status of a column: a packet of a state of two words, and the tag in the other two.
 const STATUS_BYTES: u64 = 16;
+
+/// A status published in this lap.
+fn status(value: MapU32, lap: u32) -> Vec<u8> {
+    [bytes_of(&value), lap.to_le_bytes().to_vec(), lap.to_le_bytes().to_vec()].concat()
+}
 
 /// Where the statuses begin in the workspace.
 const STATUSES_AT: u64 = 256;
@@ -207,10 +246,14 @@ const STATUSES_AT: u64 = 256;
 /// A text whose blocks take themselves for those of the tiles at the edge.
 fn at_the_edge(far: Far, text: &str) -> Option<String> {
     let from = "{blockIdx.x / steps.columns, blockIdx.x % steps.columns}";
+    let first_column = EDGE / TILE_COLUMNS - 1;
     let to = match far {
         Far::Rows => format!("{{{}u + blockIdx.x / steps.columns, blockIdx.x % steps.columns}}", EDGE / TILE_ROWS - 1),
         Far::Columns | Far::Planes => {
-            format!("{{blockIdx.x / steps.columns, {}u + blockIdx.x % steps.columns}}", EDGE / TILE_COLUMNS - 1)
+            format!("{{blockIdx.x / steps.columns, {first_column}u + blockIdx.x % steps.columns}}")
+        }
+        Far::Tall => {
+            format!("{{2u + blockIdx.x / steps.columns, {first_column}u + blockIdx.x % steps.columns}}")
         }
     };
     text.contains(from).then(|| text.replace(from, &to))

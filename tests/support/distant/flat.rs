@@ -1,13 +1,15 @@
 //! Scans of more than 2^32 elements, restarting or not.
 
-use scan_codegen::{Argument, KernelRole, KernelSource, Launch, Plan};
+use std::ops::Range;
+
+use scan_codegen::{Argument, KernelRole, KernelSource, Launch, OffsetWidth, Plan, Segments};
 use scan_emulator::{Emulator, Memory};
 use scan_runtime::{__private::bytes_of, Carry, ScanKind, ScanOp};
 
 use super::{EDGE, STATUS_BYTES, Status, Stretches, TILES, all_bytes, status_bytes};
 use crate::{
     emulated::Program,
-    operators::{Span, TestOperator, mixed},
+    operators::{COVERS, Span, TestOperator, mixed},
     planted::HasSource,
     reference,
     segments::{HeadSource, Heads, places},
@@ -34,7 +36,23 @@ pub enum Segmented {
     Numbered(usize),
     /// As rows of this length.
     Rows(u64),
+    /// By 64-bit offsets, of which more than 2^32 come before these.
+    Late,
 }
+
+impl Segmented {
+    /// What a plan must know of them.
+    pub fn segments(self) -> Segments {
+        match self {
+            Segmented::Numbered(number) => Heads::new(number, &[]).segments(),
+            Segmented::Rows(_) => Segments::Rows,
+            Segmented::Late => Segments::Offsets(OffsetWidth::U64),
+        }
+    }
+}
+
+/// The number of the first of those offsets.
+const LATE: u64 = EDGE + 3;
 
 /// A program whose text has been changed so that its blocks take themselves for those of the tiles at the edge.
 #[derive(Clone)]
@@ -65,6 +83,16 @@ struct Elements {
     values: Vec<Span>,
     heads: Option<Heads>,
     scanned: Vec<Span>,
+    each: Option<EachSegment>,
+}
+
+/// What each segment of these elements begins with, and its total.
+struct EachSegment {
+    /// The number of the first segment, and how many there are before the tiles that are executed.
+    number: u64,
+    before: usize,
+    initial_values: Vec<Span>,
+    totals: Vec<Span>,
 }
 
 impl<Op: TestOperator<Item = Span>> Distant<Op> {
@@ -74,7 +102,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
     ///
     /// If the text has not what is to be changed.
     pub fn new(mut program: Program<Op>, kernels: Kernels, segmented: Option<Segmented>) -> Self {
-        let text = at_the_edge(&program.plan, segmented.is_some(), &program.source.text);
+        let text = at_the_edge(&program.plan, segmented, &program.source.text);
         program.source.text = text.unwrap_or_else(|error| panic!("{error}"));
         Distant { program, kernels, segmented }
     }
@@ -86,9 +114,10 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
     {
         let mut distant = self.clone();
         distant.program.source = source.clone();
-        let text = at_the_edge(&self.program.plan, self.segmented.is_some(), &source.text);
-        distant.program.source.text = text.ok()?;
-        Some(distant)
+        distant.program.source.text = at_the_edge(&self.program.plan, self.segmented, &source.text).ok()?;
+        let searches =
+            |text: &str| SEARCHES.map(|(_, to)| text.matches(&to.replace("LATE", &LATE.to_string())).count());
+        (searches(&distant.program.source.text) == searches(&self.program.source.text)).then_some(distant)
     }
 
     fn elements(&self) -> Elements {
@@ -96,29 +125,54 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let first = first_tile(self.program.plan.tile) * tile;
         let (from, len) = (first - tile, first + (TILES - 1) * tile + 5);
         let heads = self.segmented.map(|segmented| {
-            // One block that begins here has nothing to go on from.
-            let is_first = |i: u64| i == from || (i == first && self.program.plan.strategy.carry == Carry::OneBlock);
+            // One block that begins here has nothing to go on from, and the segments of values of their own are whole.
+            let is_alone = self.program.plan.strategy.carry == Carry::OneBlock || self.program.plan.spec.initial_values;
+            let is_first = |i: u64| i == from || (i == first && is_alone);
             let begins = |i: u64| match segmented {
                 Segmented::Numbered(_) => mixed(i).is_multiple_of(37),
                 Segmented::Rows(row) => i.is_multiple_of(row),
+                Segmented::Late => mixed(i).is_multiple_of(7),
             };
             let begins: Vec<bool> = (from..len).map(|i| is_first(i) || begins(i)).collect();
             assert!(begins[tile as usize + 1..].iter().any(|&begins| begins));
             match segmented {
                 Segmented::Numbered(number) => Heads::new(number, &begins),
                 Segmented::Rows(row) => Heads { begins, ..Heads::rows(row as usize, 0) },
+                Segmented::Late => Heads::covering(true, &begins),
             }
         });
         let values = match &heads {
             Some(heads) => places(&heads.begins),
             None => (from..len).map(Op::input).collect(),
         };
+        if let Some(heads) = heads.as_ref().filter(|_| self.program.plan.spec.initial_values) {
+            return self.elements_of_each((from, first, len), values, heads);
+        }
         let (op, kind) = (&self.program.op, ScanKind::Inclusive);
         let scanned = match &heads {
             Some(heads) => reference::scan_segments(op, kind, None, &values, &heads.begins),
             None => reference::scan(op, kind, None, &values),
         };
-        Elements { first, len, values, heads, scanned }
+        Elements { first, len, values, heads, scanned, each: None }
+    }
+
+    /// The same, where each segment has an initial value.
+    fn elements_of_each(&self, (from, first, len): (u64, u64, u64), values: Vec<Span>, heads: &Heads) -> Elements {
+        let segments = heads.segments_of(values.len());
+        let initial_value = |segment: &Range<usize>| {
+            let place = if segment.is_empty() { 7 } else { values[segment.start].first - 1 };
+            Span { first: place, last: place, kind: COVERS }
+        };
+        let initial_values: Vec<Span> = segments.iter().map(initial_value).collect();
+        let (op, spec) = (&self.program.op, &self.program.plan.spec);
+        let (scanned, totals) = reference::scan_each(op, spec, |index| Some(initial_values[index]), &values, &segments);
+        let each = EachSegment {
+            number: if let Some(Segmented::Rows(row)) = self.segmented { from / row } else { LATE },
+            before: segments.iter().take_while(|segment| (segment.start as u64) < first - from).count(),
+            totals: totals.into_iter().flatten().collect(),
+            initial_values,
+        };
+        Elements { first, len, values, heads: Some(heads.clone()), scanned, each: Some(each) }
     }
 
     /// Executes the tiles, and compares what they write with what they should.
@@ -135,9 +189,11 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         stretches.read(Argument::Input, (first - tile as u64) * SIZE, all_bytes(values));
         let mut head_count = 0;
         if let Some(heads) = &elements.heads {
-            let (before, bytes) = bytes_of_heads(heads, first - tile as u64);
+            let is_late = self.segmented == Some(Segmented::Late);
+            let (before, bytes) = bytes_of_heads(heads, is_late, first - tile as u64);
             head_count = match self.segmented {
                 Some(Segmented::Rows(row)) => row,
+                Some(Segmented::Late) => LATE + heads.head_count(),
                 _ if matches!(heads.source, HeadSource::LongOffsets(_)) => bytes.len() as u64 / 8,
                 _ => 0,
             };
@@ -162,6 +218,13 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         match self.kernels {
             Kernels::Single => stretches.write(Argument::Output, first * SIZE, all_bytes(&scanned[tile..])),
             kernels => self.add_sections(&mut stretches, kernels == Kernels::Sections, &elements, launch),
+        }
+        if let Some(each) = &elements.each {
+            stretches.read(Argument::InitialPointer, each.number * SIZE, all_bytes(&each.initial_values));
+            if plan.spec.totals {
+                let number = each.number + each.before as u64;
+                stretches.write(Argument::Total, number * SIZE, all_bytes(&each.totals[each.before..]));
+            }
         }
         let initial_value = self.program.initial_value.map_or(Vec::new(), |_| bytes_of(&before));
         let memory = Memory { initial_value: &initial_value, head_count, ..Memory::default() };
@@ -231,7 +294,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
 }
 
 /// A text whose blocks take themselves for those of the tiles at the edge.
-fn at_the_edge(plan: &Plan, is_segmented: bool, text: &str) -> Result<String, String> {
+fn at_the_edge(plan: &Plan, segmented: Option<Segmented>, text: &str) -> Result<String, String> {
     let first_tile = first_tile(plan.tile);
     let block = format!("({first_tile}u + blockIdx.x)");
     let changes = match plan.strategy.carry {
@@ -240,26 +303,39 @@ fn at_the_edge(plan: &Plan, is_segmented: bool, text: &str) -> Result<String, St
             let tile_index = ("  unsigned tile_index = 0;\n", format!("  unsigned tile_index = {first_tile}u;\n"));
             // What stands before the first tile comes as the status of the tile before it.
             let folded = ("unsigned folded = 0;", format!("unsigned folded = {first_tile}u - 1;"));
-            [("blockIdx.x", block), folded].into_iter().chain((!is_segmented).then_some(tile_index)).collect()
+            [("blockIdx.x", block), folded].into_iter().chain(segmented.is_none().then_some(tile_index)).collect()
         }
         Carry::Hierarchical => vec![("blockIdx.x", block)],
         // Turns begin at the first tile, too.
         _ => vec![("gridDim.x", format!("({first_tile}u + {TILES}u)"))],
     };
-    changes.into_iter().try_fold(text.to_owned(), |text, (from, to)| match text.contains(from) {
+    let text = changes.into_iter().try_fold(text.to_owned(), |text, (from, to)| match text.contains(from) {
         true => Ok(text.replace(from, &to)),
         false => Err(format!("no `{from}` in\n{text}")),
-    })
+    })?;
+    let searches = SEARCHES.iter().filter(|_| segmented == Some(Segmented::Late));
+    Ok(searches.fold(text, |text, (from, to)| text.replace(from, &to.replace("LATE", &LATE.to_string()))))
 }
+
+/// Where searches begin, without the offsets that are not there.
+const SEARCHES: [(&str, &str); 3] = [
+    ("low = 0, high", "low = LATEull, high"),
+    (", i + 1, 0, ", ", i + 1, LATEull, "),
+    (", first, 0, source.offset_count", ", first, LATEull, source.offset_count"),
+];
 
 /// The tile before the edge.
 pub(super) fn first_tile(tile: u32) -> u64 {
     EDGE / u64::from(tile) - 1
 }
 
-/// Where in memory the bytes begin that tell heads from this element on, and these bytes. All offsets are there.
-fn bytes_of_heads(heads: &Heads, from: u64) -> (u64, Vec<u8>) {
+/// Where in memory the bytes begin that tell heads from this element on, and these bytes. All offsets are there, but
+/// late ones alone.
+fn bytes_of_heads(heads: &Heads, is_late: bool, from: u64) -> (u64, Vec<u8>) {
     match &heads.source {
+        HeadSource::LongOffsets(offsets) if is_late => {
+            (8 * LATE, all_bytes(&offsets.iter().map(|offset| from + offset).collect::<Vec<_>>()))
+        }
         HeadSource::LongOffsets(offsets) => {
             let earlier = [0, 5, EDGE / 3];
             (0, all_bytes(&earlier.into_iter().chain(offsets.iter().map(|offset| from + offset)).collect::<Vec<_>>()))

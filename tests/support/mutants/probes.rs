@@ -7,7 +7,11 @@ use scan_codegen::{
     ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction,
     RenderError, ScanSpec, Segments, Target, Templates,
 };
-use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
+use scan_runtime::{
+    BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers,
+    gallery::{bit_matrices::ShiftRegister, polynomial_hash::TextHash},
+    ops,
+};
 
 use crate::{
     axes::{elements, strided},
@@ -18,7 +22,10 @@ use crate::{
     emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
-    operators::{Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, inputs, mixed},
+    operators::{
+        AffineU32, BitProduct, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent,
+        inputs, mixed,
+    },
     reference::WAYS,
     segments::{
         HEAD_SOURCES, HeadSource, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back,
@@ -106,7 +113,7 @@ fn scan<Op: ScanOp + Clone + 'static>(
 }
 
 /// Every probe, in groups. A group renders its probes, which takes long, when it is called. It panics if one cannot be planned.
-pub const GROUPS: [fn(&mut Vec<Probe>); 22] = [
+pub const GROUPS: [fn(&mut Vec<Probe>); 27] = [
     reductions,
     last_results,
     ladder,
@@ -115,6 +122,10 @@ pub const GROUPS: [fn(&mut Vec<Probe>); 22] = [
     runs_in_registers,
     clusters,
     look_ahead,
+    run_parts,
+    look_ahead_in_turns,
+    lengths_on_device,
+    last_runs,
     segmented,
     segmented_in_registers,
     segmented_look_ahead,
@@ -129,6 +140,7 @@ pub const GROUPS: [fn(&mut Vec<Probe>); 22] = [
     statuses,
     epochs,
     distant,
+    distant_segments,
 ];
 
 /// The strategies, those of which only the network differs by the simplest ways to carry alone.
@@ -228,10 +240,12 @@ fn arrays(probes: &mut Vec<Probe>) {
             let run = move |program: &Program<Op>| {
                 let tile = program.plan.tile as usize;
                 let lengths = [3 * tile + 7, tile, 1, 5 * tile, tile + 33];
-                for seed in 0..12 {
-                    // Each array alone begins where no other one does, or all at one place.
+                for seed in 0..14 {
+                    // Each array alone begins where no other one does, or all at one place; at last, the results begin
+                    // two items before or after.
                     let mut offsets = [seed % 2; 5];
                     offsets.iter_mut().skip(seed % 6).take(1).for_each(|offset| *offset += 1);
+                    let offsets = if seed < 12 { offsets } else { [[1, 1, 3, 3, 3], [3, 3, 1, 1, 1]][seed - 12] };
                     let emulator = Emulator::new(mixed(seed as u64)).resident_blocks(1 + seed % 4).limit(LIMIT);
                     let input = Op::inputs(lengths[seed % 5], seed as u64);
                     program.verify_kinds(&emulator, &input, &offsets, None)?;
@@ -247,6 +261,7 @@ fn arrays(probes: &mut Vec<Probe>) {
     of::<Summarize>(probes, 3, (&[Slice, Places(OffsetWidth::U64), NoMemory], &[Slice, Places(OffsetWidth::U64)]));
     of::<Recurrence>(probes, 4, (&[NoMemory, Places(OffsetWidth::U32)], &[Places(OffsetWidth::U32)]));
     of::<Splitter>(probes, 5, (&[], &[NoMemory, Computed, Computed]));
+    of::<AffineU32>(probes, 6, (&[], &[]));
     several_places_in_place(probes);
 }
 
@@ -460,7 +475,7 @@ fn distant(probes: &mut Vec<Probe>) {
         let kernel = kernel.to_owned();
         move |message: String| EmulatorError::Launch { kernel: kernel.clone(), message }
     };
-    for far in [Far::Rows, Far::Columns, Far::Planes] {
+    for far in [Far::Rows, Far::Columns, Far::Planes, Far::Tall] {
         let program = DistantColumns::new(far);
         let (operator, plan) = (program.program.op.source(), program.program.plan.clone());
         let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
@@ -515,10 +530,6 @@ fn distant(probes: &mut Vec<Probe>) {
     }
     let segments = [0, 2, 4, 8].map(Segmented::Numbered).into_iter();
     for told in segments.chain([Segmented::Rows(37), Segmented::Rows(EDGE + 20)]) {
-        let of = |told| match told {
-            Segmented::Numbered(number) => Heads::new(number, &[]).segments(),
-            Segmented::Rows(_) => Segments::Rows,
-        };
         let (limits, mut look_ahead) = look_ahead_of((32, 1, 3, 2, 3, None));
         look_ahead.group = Some(1);
         let overrides = |strategy: Option<Strategy>| {
@@ -528,7 +539,7 @@ fn distant(probes: &mut Vec<Probe>) {
             (DeviceLimits::BASELINE, overrides)
         };
         for (limits, overrides) in [overrides(look_back), overrides(Some(registers)), (limits, look_ahead)] {
-            let spec = ScanSpec::inclusive().with_segments(of(told));
+            let spec = ScanSpec::inclusive().with_segments(told.segments());
             let program = planned(Program::with_limits(Restart, &spec, None, &limits, &overrides));
             let distant = Distant::new(program.clone(), Kernels::Single, Some(told));
             let run = move |program: &Program<Restart>| match distant.with_source(&program.source) {
@@ -540,6 +551,35 @@ fn distant(probes: &mut Vec<Probe>) {
             };
             probes.push(scan(&format!("distant {told:?}"), program, run));
         }
+    }
+}
+
+/// Segments beyond 2^32 with values of their own: rows of one element, and segments between offsets, which look-ahead
+/// searches by other means.
+fn distant_segments(probes: &mut Vec<Probe>) {
+    let (limits, mut look_ahead) = look_ahead_of((32, 1, 3, 2, 3, None));
+    look_ahead.group = Some(1);
+    let look_back = strategies::all().find(|strategy| strategy.carry == Carry::LookBack);
+    let tiles = [(look_back, None), (Some(IN_REGISTERS[3]), Some(4))].map(|(strategy, run)| {
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.threads, overrides.run) = (strategy, Some(32), run);
+        (DeviceLimits::BASELINE, overrides)
+    });
+    let of_rows = tiles.iter().cloned().chain([(limits, look_ahead)]).map(|shape| (Segmented::Rows(1), shape));
+    for (told, (limits, overrides)) in of_rows.chain(tiles.iter().cloned().map(|shape| (Segmented::Late, shape))) {
+        let spec = ScanSpec::inclusive().with_segments(told.segments()).with_initial_values();
+        // Blocks look for empty segments among all, for their totals.
+        let spec = if told == Segmented::Late { spec } else { spec.with_totals() };
+        let program = planned(Program::with_limits(Restart, &spec, None, &limits, &overrides));
+        let distant = Distant::new(program.clone(), Kernels::Single, Some(told));
+        let run = move |program: &Program<Restart>| match distant.with_source(&program.source) {
+            Some(distant) => {
+                let failed = |message| EmulatorError::Launch { kernel: program.source.name.clone(), message };
+                distant.verify(&Emulator::new(1).check(fit).limit(LIMIT)).map_err(failed)
+            }
+            None => Ok(()),
+        };
+        probes.push(scan(&format!("distant segments, {told:?}"), program, run));
     }
 }
 
@@ -788,6 +828,131 @@ fn look_ahead(probes: &mut Vec<Probe>) {
     between_the_addresses_of_bulk_copies(probes, look_ahead_of(SHAPES[2]));
 }
 
+/// Runs that are reduced in parts, from either end.
+fn run_parts(probes: &mut Vec<Probe>) {
+    fn of<Op: ScanOp<Output: Debug> + Copy + 'static>(
+        probes: &mut Vec<Probe>,
+        op: Op,
+        initial_value: Op::Carry,
+        input: fn(usize) -> Vec<Op::Input>,
+    ) {
+        let ways = [
+            (ScanSpec::inclusive(), (32, 1, 3, 200, 3, None)),
+            (ScanSpec::exclusive().with_initial_value().reverse(), (64, 1, 3, 120, 2, None)),
+        ];
+        for (spec, shape) in ways {
+            let (limits, overrides) = look_ahead_of(shape);
+            let initial_value = spec.initial_value.then_some(initial_value);
+            let program = planned(Program::with_limits(op, &spec, initial_value, &limits, &overrides));
+            let run = move |program: &Program<Op>| {
+                let tile = program.plan.tile as usize;
+                for (length, offsets) in [(3 * tile - 2, (0, 0)), (1, (0, 0)), (7 * tile + 5, (3, 1))] {
+                    let emulator = Emulator::new(length as u64).limit(LIMIT);
+                    program.verify_at_offset(&emulator, &input(length), offsets)?;
+                }
+                Ok(())
+            };
+            probes.push(scan("runs in parts", program, run));
+        }
+    }
+    of(probes, TextHash, 0x1234, |length| (0..length as u64).map(|i| mixed(i) as u8).collect());
+    of(probes, ShiftRegister, 0x1234, |length| (0..length as u64).map(|i| mixed(i).is_multiple_of(3)).collect());
+}
+
+/// Several look-ahead warps, with a total, and lengths that only the device knows.
+fn look_ahead_in_turns(probes: &mut Vec<Probe>) {
+    let shapes =
+        [(64, 2, 6, 4, 4, Some(1)), (32, 2, 5, 4, 1, Some(1)), (64, 1, 3, 3, 4, Some(1)), (32, 3, 8, 4, 2, Some(1))];
+    let program = |index: usize, mut spec: ScanSpec| {
+        let (limits, mut overrides) = look_ahead_of(shapes[index]);
+        (overrides.look_ahead_warps, overrides.group) = (Some([2, 3, 4, 2][index]), Some(1));
+        let (kind, with_initial_value) = WAYS[index];
+        spec.kind = kind;
+        let initial_value = with_initial_value.then(Interval::initial_value);
+        planned(Program::with_limits(Interval, &spec, initial_value, &limits, &overrides))
+    };
+    for index in 0..shapes.len() {
+        let spec = if index % 2 == 0 { ScanSpec::inclusive() } else { ScanSpec::inclusive().with_total() };
+        let lengths = |tile| vec![23 * tile + 7, 1, tile + 1, 12 * tile];
+        probes.push(scan("look-ahead warps", program(index, spec), move |program| {
+            in_every_place(program, 16, lengths, |emulator| emulator.check(adjacent))
+        }));
+    }
+    let program = program(0, ScanSpec::inclusive().with_total().with_length_on_device());
+    let run = |program: &Program<Interval>| {
+        let tile = u64::from(program.plan.tile);
+        let input = inputs::<Interval>(9 * tile as usize);
+        for length in [0, tile, 1, 8 * tile + 3, 0] {
+            let emulator = Emulator::new(length).check(adjacent).limit(LIMIT);
+            program.verify_length(&emulator, &input, (0, 0), (length, length))?;
+        }
+        Ok(())
+    };
+    probes.push(scan("look-ahead warps, length on device", program, run));
+}
+
+/// Lengths that only the device knows: none, all, and more than there are.
+fn lengths_on_device(probes: &mut Vec<Probe>) {
+    let block = BlockScan::coarsened(Network::KoggeStone);
+    let in_shared_memory = [Carry::OneBlock, Carry::LookBack].map(|carry| Strategy { block, carry });
+    let tiles = IN_REGISTERS.into_iter().chain(in_shared_memory);
+    let tiles = tiles.map(|strategy| (DeviceLimits::BASELINE, Overrides::default().strategy(strategy).threads(32)));
+    let look_ahead = [(64, 1, 4, 4, 3, None), (32, 1, 3, 4, 6, None)].map(look_ahead_of);
+    let shapes = tiles.chain(look_ahead).flat_map(|shape| [shape; 2]);
+    for (index, (limits, overrides)) in shapes.enumerate() {
+        let spec = if index % 4 < 2 { ScanSpec::inclusive() } else { ScanSpec::exclusive().reverse() };
+        let spec = spec.with_total().with_length_on_device();
+        let initial_value = (index % 2 == 1).then(<AffineU32 as TestOperator>::initial_value);
+        let program = planned(Program::with_limits(AffineU32, &spec, initial_value, &limits, &overrides));
+        // Where blocks have a tile each, by a plan without a kernel of one block.
+        let program = match program.plan.strategy.carry {
+            Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll => planned(program.for_longer_inputs()),
+            _ => program,
+        };
+        let run = |program: &Program<AffineU32>| {
+            let tile = u64::from(program.plan.tile);
+            let most = (4 * tile + 5).min(program.plan.max_len);
+            let input = inputs::<AffineU32>(most as usize);
+            let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+            for (run, length) in [0, 1, tile, 2 * tile + 7, most, most + 3, tile - 1, 0].into_iter().enumerate() {
+                let emulator = Emulator::new(mixed(run as u64)).limit(LIMIT);
+                let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
+                program.verify_length(&emulator, &input, [(0, 0), (3, 3), (1, 2)][run % 3], (length, length))?;
+            }
+            // A launch for one tile.
+            program.verify_length(&Emulator::new(1).limit(LIMIT), &input[..tile.min(most) as usize], (0, 0), (0, 0))
+        };
+        probes.push(scan("length on device", program, run));
+    }
+}
+
+/// The run in which the input ends, where runs are heavy.
+fn last_runs(probes: &mut Vec<Probe>) {
+    let several = IN_REGISTERS.into_iter().filter(|strategy| strategy.carry != Carry::OneBlock);
+    for (strategy, (kind, with_initial_value)) in several.zip(WAYS.into_iter().cycle()) {
+        let overrides = Overrides::default().strategy(strategy).threads(32).run(48);
+        let initial_value = with_initial_value.then(Interval::initial_value);
+        let program = planned(Program::new(Interval, kind, initial_value, &overrides));
+        let run = |program: &Program<Interval>| {
+            let (tile, run) = (u64::from(program.plan.tile), u64::from(program.plan.run));
+            let lengths = [1, run - 1, tile + 1, tile + 3 * run, 2 * tile - 2, 3 * tile - run - 3];
+            climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
+        };
+        probes.push(scan("heavy runs", program, run));
+    }
+    // A run is a unit, which threads write to its place in the output.
+    let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
+    overrides.written_out = Some(u32::MAX);
+    let program = planned(Program::new(BitProduct, ScanKind::Inclusive, None, &overrides));
+    let run = |program: &Program<BitProduct>| {
+        let (tile, run) = (program.plan.tile as usize, program.plan.run as usize);
+        [tile + 3 * run, run - 1, 2 * tile - 2].into_iter().try_for_each(|length| {
+            program.verify(&Emulator::new(length as u64).limit(LIMIT), &inputs::<BitProduct>(length)).map(drop)
+        })
+    };
+    probes.push(scan("heavy runs of a unit", program, run));
+}
+
 /// Elements from which there is no whole number of elements to an address that a bulk copy can begin at.
 fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overrides): (DeviceLimits, Overrides)) {
     type Op = MatrixProduct<4>;
@@ -1002,6 +1167,22 @@ fn lifts(probes: &mut Vec<Probe>) {
     lifts_as(probes, "machine that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
     lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
     lifts_by_other_threads(probes);
+    machine_of_three_warps(probes);
+}
+
+/// Teams of three warps, of which two or one have no elements.
+fn machine_of_three_warps(probes: &mut Vec<Probe>) {
+    let (limits, overrides) = look_ahead_of((96, 2, 5, 4, 5, None));
+    let program = planned(Program::planned(Coder, ScanKind::Inclusive, None, &limits, &overrides));
+    let run = |program: &Program<Coder>| {
+        let tile = program.plan.tile as usize;
+        for length in [1, 33 * program.plan.run as usize, 9 * tile + 5] {
+            let emulator = Emulator::new(length as u64).limit(LIMIT);
+            program.verify_at_offset(&emulator, &lifting::inputs(length), (0, 0))?;
+        }
+        Ok(())
+    };
+    probes.push(scan("machine of three warps", program, run));
 }
 
 fn lifts_as<Op>(
@@ -1146,6 +1327,18 @@ fn statuses(probes: &mut Vec<Probe>) {
             probes.push(scan("how far blocks look back", program, run));
         }
     }
+    // So many blocks at once that some look back over more than one window.
+    let mut overrides = Overrides::default().strategy(IN_REGISTERS[3]).threads(32).run(1);
+    overrides.statuses_per_lane = Some(2);
+    let program = planned(Program::new(ops::sum::<i32>(), ScanKind::Inclusive, None, &overrides));
+    let run = |program: &Program<ops::Sum<i32>>| {
+        let input = vec![1; 300 * program.plan.tile as usize];
+        (0..4).try_for_each(|seed| {
+            let emulator = Emulator::new(seed).resident_blocks(usize::MAX).limit(LIMIT);
+            program.verify(&emulator, &input).map(drop)
+        })
+    };
+    probes.push(scan("several windows of statuses", program, run));
 }
 
 /// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more
