@@ -272,12 +272,12 @@ fn truncated_numbers_of_segments_are_found() {
     let in_shared_memory = overrides(KOGGE_STONE, Carry::LookBack);
     let in_registers = overrides(BlockScan::in_registers(), Carry::LookBack);
     let initial: Change<'_> =
-        (" seed_of(const Source& source, size_t index)", " seed_of(const Source& source, unsigned index)");
+        (" start_of(const Source& source, size_t index,", " start_of(const Source& source, unsigned index,");
     let of_elements = [initial, ("size_t segment_of(", "unsigned segment_of(")];
     for segmented in [Segmented::Rows(1), Segmented::Late] {
         each_cut_is_found(&each(&in_shared_memory, segmented), fit, &of_elements);
     }
-    let of_runs = [initial, ("  size_t index;\n", "  unsigned index;\n")];
+    let of_runs = [initial, ("using SegmentIndex = size_t;", "using SegmentIndex = unsigned;")];
     let of_rows = [&of_runs[..], &[("size_t next_segment(", "unsigned next_segment(")]].concat();
     for overrides in [&in_registers, &look_ahead] {
         each_cut_is_found(&each(overrides, Segmented::Rows(1)), fit, &of_rows);
