@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use scan_codegen::{Argument, Launch, Schedule, Workspace};
+use scan_codegen::{Argument, KernelRole, Launch, Schedule, Workspace};
 use scan_emulator::{Emulator, EmulatorError, KeptMemory, Memory, Module};
 
 /// A text with these lines before the kernel, and in it.
@@ -83,12 +83,12 @@ __device__ State sum_of(const Sum& op, const State (&items)[N]) {
 "#;
     let module = module(outside, inside).unwrap();
     let arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
-    let launches = vec![Launch::new("example", 1, 32, arguments)];
+    let launches = vec![Launch::new(KernelRole::ScanBlock, 1, 32, arguments)];
     let schedule = Schedule { workspace: Workspace::Scratch { bytes: 0 }, launches };
     let input: Vec<u8> = (1..33_u32).flat_map(u32::to_ne_bytes).collect();
     let memory = Memory { input: &input, output_bytes: Some(128), output_element: 4, ..Memory::default() };
     let mut kept = KeptMemory::default();
-    let run = Emulator::new(1).run(&module, str::to_owned, &schedule, &memory, &mut kept).unwrap();
+    let run = Emulator::new(1).run(&module, |_| "example".to_owned(), &schedule, &memory, &mut kept).unwrap();
     // Each twice, the one before it, and the first of all.
     let expected: Vec<u8> = (1..33_u32).flat_map(|x| (2 * x + (x - 1) + 1).to_ne_bytes()).collect();
     assert_eq!(run.output, expected);
