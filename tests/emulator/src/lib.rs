@@ -27,7 +27,7 @@
 //! A kernel of your own, with and without a barrier:
 //!
 //! ```
-//! use scan_codegen::{Argument, Launch, Schedule, Workspace};
+//! use scan_codegen::{Argument, KernelRole, Launch, Schedule, Workspace};
 //! use scan_emulator::{Emulator, EmulatorError, FaultKind, KeptMemory, Memory, Module};
 //!
 //! // One block adds up 64 numbers. Each step combines neighbouring partial results.
@@ -58,13 +58,13 @@
 //! let arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
 //! let schedule = Schedule {
 //!     workspace: Workspace::Scratch { bytes: 0 },
-//!     launches: vec![Launch::new("sum_of_block", 1, 64, arguments)],
+//!     launches: vec![Launch::new(KernelRole::ReduceTiles, 1, 64, arguments)],
 //! };
 //! let input: Vec<u8> = (0..64_u32).flat_map(u32::to_ne_bytes).collect();
 //! let memory = Memory { input: &input, output_bytes: Some(4), output_element: 4, ..Memory::default() };
 //! let run = |text: &str, seed: u64| {
 //!     let module = Module::from_text("sum.cu", text)?;
-//!     Emulator::new(seed).run(&module, |kernel| kernel.to_owned(), &schedule, &memory, &mut KeptMemory::default())
+//!     Emulator::new(seed).run(&module, |_| "sum_of_block".to_owned(), &schedule, &memory, &mut KeptMemory::default())
 //! };
 //!
 //! assert_eq!(run(text, 1)?.output, 2016_u32.to_ne_bytes());
