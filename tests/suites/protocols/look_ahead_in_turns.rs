@@ -35,9 +35,9 @@ enum Fault {
 /// Which lanes read the previous prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Readers {
-    /// Lane 0, as now.
+    /// Lane 0, as once.
     First,
-    /// Lane 0, and all lanes have met after their waits: not what the kernel does.
+    /// Lane 0, and all lanes have met after their waits, as now.
     FirstAfterAllMeet,
     /// All, which meet before lane 0 writes the next one, as once.
     AllThenMeet,
@@ -55,7 +55,7 @@ struct Shape {
 }
 
 /// What the kernel has, with lanes that do not part.
-const NOW: Shape = Shape { lanes: 1, readers: Readers::First, folds_at_first: true, fault: Fault::None };
+const NOW: Shape = Shape { lanes: 1, readers: Readers::FirstAfterAllMeet, folds_at_first: true, fault: Fault::None };
 
 /// Two lanes.
 const fn two_lanes(readers: Readers, folds_at_first: bool) -> Shape {
@@ -207,8 +207,8 @@ fn lanes_that_read_the_previous_prefix_must_meet_before_the_first_one_arrives() 
 
 /// CUDA does not promise that the lanes of a warp leave a wait together. If one stays in it, the phase that it waits
 /// for may be followed by the next one of the stage, whose parity is the other one, and it waits for ever. The wait for
-/// `published` allows that in the first iteration of the first block, which folds no window and so does not shuffle. A
-/// `__syncwarp` between the waits and the arrival mends it.
+/// `published` allowed that in the first iteration of the first block, which folds no window and so does not shuffle. The
+/// kernel has a `__syncwarp` between the waits and the arrival.
 #[test]
 fn lanes_that_part_must_meet_between_their_waits_and_the_arrival() {
     is_found(Wrong::Hang, Switches::Bounded(1, 2), || block::<2, 3, 4>(two_lanes(Readers::First, false)));
