@@ -321,7 +321,7 @@ fn at_the_edge(plan: &Plan, segmented: Option<Segmented>, text: &str) -> Result<
 const SEARCHES: [(&str, &str); 3] = [
     ("low = 0, high", "low = LATEull, high"),
     (", i + 1, 0, ", ", i + 1, LATEull, "),
-    (", first, 0, source.offset_count", ", first, LATEull, source.offset_count"),
+    (", i, 0, source.offset_count", ", i, LATEull, source.offset_count"),
 ];
 
 /// The tile before the edge.
