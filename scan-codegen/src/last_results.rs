@@ -6,6 +6,7 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::{
+    constants::WARP,
     error::{PlanError, RenderError},
     kernel_role::KernelRole,
     limits::DeviceLimits,
@@ -28,6 +29,14 @@ const RUN: u32 = 32;
 /// Threads of a block.
 const THREADS: u32 = 256;
 
+/// Bytes of shared memory in which each thread counts segments.
+const COUNT_BYTES: u32 = 8;
+
+/// Whether only the device knows how many segments there are.
+fn needs_counts(segments: &Segments) -> bool {
+    !matches!(segments, Segments::Rows | Segments::Offsets(_))
+}
+
 /// The shape of the kernels that take the last result of each segment. The operator is not applied: a scan that
 /// restarts has done that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,10 +55,18 @@ pub struct LastResultsPlan {
 ///
 /// # Errors
 ///
-/// [`PlanError::KeyPadding`] for keys that cannot be compared.
+/// [`PlanError::KeyPadding`] for keys that cannot be compared, [`PlanError::Limits`] for a device without shared memory for
+/// the counts of a warp.
 pub fn plan_last_results(segments: &Segments, limits: &DeviceLimits) -> Result<LastResultsPlan, PlanError> {
     segments.check()?;
-    let threads = THREADS.min(limits.usable()?.threads_per_block);
+    let usable = limits.usable()?;
+    let room = usable.shared_bytes_per_block;
+    let least = COUNT_BYTES * WARP;
+    if needs_counts(segments) && room < least {
+        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: room.into(), least: least.into() });
+    }
+    let threads =
+        THREADS.min(usable.threads_per_block).min(if needs_counts(segments) { room / COUNT_BYTES } else { THREADS });
     Ok(LastResultsPlan { device: *limits, segments: segments.clone(), threads: 1 << threads.max(1).ilog2() })
 }
 
@@ -62,7 +79,7 @@ impl fmt::Display for LastResultsPlan {
 impl LastResultsPlan {
     /// Whether only the device knows how many segments there are.
     fn counts(&self) -> bool {
-        !matches!(self.segments, Segments::Rows | Segments::Offsets(_))
+        needs_counts(&self.segments)
     }
 
     /// The roles of the kernels that schedules of this plan may launch.

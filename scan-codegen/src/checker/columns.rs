@@ -95,7 +95,9 @@ fn registers(plan: &ColumnsPlan, operator: &OpSource, report: &mut Report) {
     });
     let row = (plan.width * (bytes_of(&plan.inputs) + bytes_of(&plan.outputs))).div_ceil(WORD);
     let partial_results = EXCHANGES * plan.width * (operator.state.size as u32).div_ceil(WORD);
-    let (found, needed) = (registers_for(resident), row + partial_results + OTHER_REGISTERS);
+    // What a thread cannot have in any block is kept in local memory.
+    let needed = (row + partial_results + OTHER_REGISTERS).min(registers_for(1));
+    let found = registers_for(resident);
     report.require(plan.resident > 0 && (plan.resident == 1 || found >= needed), Rule::Registers, || {
         format!("{resident} resident threads have {found} registers each, and need {needed}")
     });

@@ -282,8 +282,8 @@ impl ColumnsPlan {
     fn fitted(self, limits: &DeviceLimits) -> ColumnsPlan {
         let ColumnsPlan { threads, width, state_bytes, .. } = self;
         // A multiprocessor has what a block can have, and what the system takes of each block.
-        let of_block = self.tile_bytes() + OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES;
-        let shared = (limits.shared_bytes_per_block_optin + SYSTEM_SHARED_BYTES) / of_block;
+        let of_block = self.tile_bytes().saturating_add(OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES);
+        let shared = limits.shared_bytes_per_block_optin.saturating_add(SYSTEM_SHARED_BYTES) / of_block;
         // A row of elements and one of results, and four rows of partial results.
         let row_words = (width * (self.input_bytes() + bytes_of(&self.outputs))).div_ceil(WORD);
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;

@@ -168,7 +168,9 @@ impl Plan {
         let Block { threads, run, tile, shared_bytes } = block;
         let most_tiles = match strategy.carry.describe().blocks {
             Blocks::One | Blocks::Cluster => u64::MAX,
-            Blocks::PerTile | Blocks::Persistent => limits.blocks_per_grid,
+            Blocks::PerTile => limits.blocks_per_grid,
+            // Statuses of tiles, and as many of groups, are counted in 32 bits; head padding adds a tile.
+            Blocks::Persistent => limits.blocks_per_grid.min((1 << 31) - 2),
             Blocks::PerTileResident => limits.blocks_at_once(),
         };
         let emits = spec.emits(operator);

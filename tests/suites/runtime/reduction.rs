@@ -58,12 +58,16 @@ fn a_wrong_total_is_found() {
     overrides.strategy = strategies::all().find(|strategy| strategy.carry == Carry::OneBlock);
     let spec = ScanSpec::inclusive().with_total();
     let mut scan = Program::of(ops::sum::<i32>(), &spec, None, &overrides).unwrap();
-    spoil(&mut scan.source.text, "total[0] = shared_prefix", "total[0] = op.combine(shared_prefix, shared_prefix)");
+    spoil(
+        &mut scan.source.text,
+        "carry_after(op, shared_prefix, start)",
+        "carry_after(op, op.combine(shared_prefix, shared_prefix), start)",
+    );
     found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
 
     let limits = DeviceLimits::BASELINE;
     let mut reduction = ReductionProgram::new(ops::sum::<i32>(), Reduction::Coarsened, Some(40), &limits).unwrap();
-    spoil(&mut reduction.source.text, "op.combine(initial_value, last[0])", "last[0]");
+    spoil(&mut reduction.source.text, "combine_after(op, prefix_at(start), last[0])", "last[0]");
     found(reduction.verify(&Emulator::new(1), &[1, 1], 0));
 }
 
