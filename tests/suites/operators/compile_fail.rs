@@ -27,7 +27,9 @@ fn cases(folder: &Path) -> BTreeMap<String, PathBuf> {
 fn compile(cases: &BTreeMap<String, PathBuf>) -> BTreeMap<String, (bool, String)> {
     let mut manifest = format!(
         "[package]\nname = \"{NAME}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\nresolver = \"3\"\n\n\
-         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n",
+         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n\n\
+         # A build that goes on from an earlier one repeats some messages.\n\
+         [profile.dev.package.{NAME}]\nincremental = false\n",
         beside::dependencies(),
     );
     for (name, file) in cases {
