@@ -339,6 +339,9 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         };
         bind(stream)?;
         let count = to.len();
+        if count == 0 {
+            return Ok(());
+        }
         let (to, _writing) = to.device_ptr_mut(stream);
         // SAFETY: the memory has room for so many elements, one at least. The value is copied before the call returns, or,
         // where the copy is captured, stays as long as the handle.
@@ -717,6 +720,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         let stream = self.stream();
         bind(stream)?;
         let (bytes, count) = (value.len() * size_of::<Op::Carry>(), total.len() / value.len().max(1));
+        if count == 0 {
+            return Ok(());
+        }
         let ((from, _reading), (to, _writing)) = (value.device_ptr(stream), total.device_ptr_mut(stream));
         // SAFETY: the totals are as many as the values, or the value is one, as has been checked, and the guards keep both
         // until the copies are enqueued.

@@ -1,5 +1,5 @@
-//! The rooms of a kernel that several kernels share. Each chooses its templates, and has the words that these and the
-//! kernels speak of it: a kernel asks for no property of a room.
+//! The parts that several kernels share. Each chooses its templates, which define the same functions whichever is chosen,
+//! and gives the parameters and expressions by which kernels use them.
 
 pub(crate) mod algebra;
 pub(crate) mod arrays;
