@@ -17,8 +17,7 @@ pub enum PlanError {
     },
     /// An element has more bytes than the kernels handle.
     #[error(
-        "element type `{name}` has {size} bytes; the kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or \
-         keys of it instead"
+        "element type `{name}` is {size} bytes large; kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or keys instead"
     )]
     TooLarge {
         /// The element type.
@@ -38,39 +37,42 @@ pub enum PlanError {
         size: usize,
     },
     /// An exclusive scan needs a first output: an identity or an initial value.
-    #[error("operator `{operator}` has no identity, so an exclusive scan needs an initial value: add `.init(value)`")]
+    #[error(
+        "an exclusive scan with operator `{operator}`, which has no identity, needs an initial value: add `.init(value)`"
+    )]
     NoIdentity {
         /// The operator.
         operator: String,
     },
     /// A reduction of an empty input needs an identity or an initial value.
     #[error(
-        "operator `{operator}` has no identity, so the total of no elements needs an initial value: add `.init(value)`"
+        "the total of an empty input with operator `{operator}`, which has no identity, needs an initial value: add \
+         `.init(value)`"
     )]
     NoElements {
         /// The operator.
         operator: String,
     },
-    /// Segments with an initial value, or a total, for each have no index before the scan.
+    /// Initial values or totals for each segment, of segments that are not numbered before the scan.
     #[error(
-        "{segments} have no index before the scan: initial values and totals for each need `.rows(len)` or \
+        "{segments} are not numbered before the scan: initial values and totals for each segment need `.rows(len)` or \
          `.by_offsets(&offsets)`"
     )]
     NoSegmentIndex {
-        /// What tells where segments begin.
+        /// The source of segment heads.
         segments: String,
     },
-    /// The total of one segment was asked for, where each has an initial value or a total.
-    #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
+    /// One total was asked for, of a scan with an initial value for each segment.
+    #[error("a scan with an initial value for each segment gives a total for each: use the runs `…_with_totals`")]
     TotalOfEach,
-    /// There is no carry before the first input.
-    #[error("operator `{operator}` has neither a `START` nor an identity to begin with: add `.init(value)`")]
+    /// A stepped operator has no carry to begin with.
+    #[error("operator `{operator}` has neither `START` nor an identity: add `.init(value)`")]
     NoStart {
         /// The operator.
         operator: String,
     },
     /// The algorithm needs an identity, and the operator has none.
-    #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another block scan")]
+    #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another network")]
     StrategyNeedsIdentity {
         /// The algorithm.
         strategy: String,
@@ -80,7 +82,7 @@ pub enum PlanError {
     /// A scan along an axis cannot do this.
     #[error("a scan along an axis cannot do this: {why}")]
     Columns {
-        /// What stands against it, and what to do.
+        /// The reason, and what to do.
         why: &'static str,
     },
     /// The algorithm cannot do this.
@@ -93,7 +95,7 @@ pub enum PlanError {
     },
     /// A device is older than any that kernels are made for.
     #[error(
-        "kernels need compute capability {oldest_major}.{oldest_minor} or later, and {architecture} is older: use the CPU",
+        "kernels need compute capability {oldest_major}.{oldest_minor} or later, and the device is {architecture}: use the CPU",
         oldest_major = Architecture::OLDEST.major,
         oldest_minor = Architecture::OLDEST.minor
     )]
@@ -102,7 +104,7 @@ pub enum PlanError {
         architecture: Architecture,
     },
     /// A device limit is too small for any kernel.
-    #[error("a device with {value} {limit} runs no kernel: set `DeviceLimits::{limit}` to at least {least}")]
+    #[error("no kernel runs on a device with {value} {limit}: set `DeviceLimits::{limit}` to at least {least}")]
     Limits {
         /// The field of [`DeviceLimits`](crate::DeviceLimits).
         limit: &'static str,
@@ -112,7 +114,7 @@ pub enum PlanError {
         least: u64,
     },
     /// The requested shape is not supported on any device.
-    #[error("{value} {name} are not supported: ask for {least} to {most}")]
+    #[error("`{name}` of {value} is not supported: use {least} to {most}")]
     Override {
         /// The field of [`Overrides`](crate::Overrides).
         name: &'static str,
@@ -124,7 +126,7 @@ pub enum PlanError {
         most: u32,
     },
     /// The requested number of threads is not supported.
-    #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
+    #[error("blocks of {threads} threads are not supported here: use a power of two from {least} to {most}")]
     Threads {
         /// The requested number.
         threads: u32,
@@ -134,7 +136,7 @@ pub enum PlanError {
         most: u32,
     },
     /// The requested number of elements per thread is not supported.
-    #[error("a thread cannot scan {run} elements on its own here: {why}")]
+    #[error("runs of {run} elements for each thread are not supported here: {why}")]
     Run {
         /// The requested number.
         run: u32,
@@ -149,25 +151,22 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
-    /// Results go to the places in the first field of an output, and that field has not a place for each.
+    /// The operator computes the index of each result, and the output's first field does not hold an index for each.
     #[error(
-        "the first field of `{name}` has not a place for each of the others: let outputs be a struct, by columns, whose \
-         first field is `u32`, `u64` or `usize`, or an array of these, each other field then an array of as many items"
+        "the first field of `{name}` does not hold an index for each other field: use `.columns()` and a struct whose \
+         first field is `u32`, `u64` or `usize`, or an array of these and each other field an array of as many items"
     )]
     NoPlace {
         /// The output type.
         name: String,
     },
     /// The cost model does not depend on the data, but the cost of a segmented scan does.
-    #[error(
-        "the cost of a segmented scan depends on where its segments begin: ask for the cost of the same \
-         scan without segments"
-    )]
+    #[error("the cost of a segmented scan depends on its segments: ask for the cost of the scan without segments")]
     CostOfSegments,
     /// The input is longer than this plan can handle.
     #[error(
-        "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the \
-         total of the part before it as initial value"
+        "{len} elements exceed what this plan can scan at once ({max_len}): scan in parts, each with the total of the \
+         previous part as initial value"
     )]
     TooLong {
         /// The requested length.

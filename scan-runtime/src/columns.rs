@@ -10,6 +10,7 @@ use scan_codegen::{ArrayKinds, Arrays, ScanSpec};
 
 use crate::{
     Error, ScanElement, ScanOp,
+    error::expect_output,
     few::Few,
     sealed::{ByMacro, Sealed},
 };
@@ -270,7 +271,7 @@ impl Lengths {
 /// How many elements there are, where these are as many as the input and the output have.
 fn common_len(input: Option<usize>, output: Option<usize>) -> Result<usize, Error> {
     match (input, output) {
-        (Some(input), Some(output)) if input != output => Err(Error::OutputLength { input, output }),
+        (Some(input), Some(output)) => expect_output(input, output).map(|()| input),
         (Some(len), _) | (None, Some(len)) => Ok(len),
         (None, None) => Err(Error::UnknownLength),
     }

@@ -11,6 +11,7 @@ use crate::{
     columns::Layouts,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{Brings, DeviceWork, InitialOnDevice, task},
+    error::{expect_len, expect_output},
     heads::{DeviceHeads, NoHeads, check_initial_values},
     scan::Also,
 };
@@ -185,14 +186,14 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     /// # Errors
     ///
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream is of another context,
-    /// [`Error::Captured`] and [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::PreparedTwice`]
+    /// [`Error::Captured`] and [`Error::PerThreadStream`] if it is no stream to prepare on, [`Error::AlreadyPrepared`]
     /// for a run of a handle, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn prepare(&self, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
         self.prepare_for(self.brings(Also::Nothing), max_len)
     }
 
     fn prepare_for(&self, brings: Brings, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
-        let Way::Call(scan, stream) = self.way else { return Err(Error::PreparedTwice) };
+        let Way::Call(scan, stream) = self.way else { return Err(Error::AlreadyPrepared) };
         DevicePrepared::new(scan, stream, brings, max_len)
     }
 
@@ -225,15 +226,13 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         }
         if let Some(value) = self.initial {
             device.check_context("initial value", value.stream())?;
-            if value.len() != 1 && !self.each {
-                return Err(Error::InitialLength { len: value.len() });
+            if !self.each {
+                expect_len("initial value", value.len(), 1, "`init_from` reads one value")?;
             }
         }
         if let Some(len) = self.len {
             device.check_context("length", len.stream())?;
-            if len.len() != 1 {
-                return Err(Error::LengthLength { len: len.len() });
-            }
+            expect_len("length", len.len(), 1, "`len_from` reads one number")?;
         }
         self.heads.check(len)?;
         let also = total.as_ref().map_or(Also::Nothing, |total| total.also);
@@ -242,12 +241,10 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         }
         if let Some(SideOutput { len: output, .. }) = total {
             let expected = if also == Also::Totals { self.heads.check_each(len)? } else { 1 };
-            if output != expected {
-                return Err(Error::ResultLength { output, expected });
-            }
+            expect_len("total", output, expected, "there is one total, or one for each segment")?;
         }
-        if !G::FOLDS && len != output_len {
-            return Err(Error::OutputLength { input: len, output: output_len });
+        if !G::FOLDS {
+            expect_output(len, output_len)?;
         }
         match self.way {
             Way::Prepared(prepared) => prepared.check(self.brings(also), len),
@@ -404,7 +401,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The run gives [`Error::InitialLength`] if the slice is not of one element.
+    /// The run gives [`Error::Length`] if the slice is not of one element.
     pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceScan { initial: Some(value), each: false, ..self }
     }
@@ -424,7 +421,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The run gives [`Error::InitialValues`] if there is not one value for each segment, and the errors of
+    /// The run gives [`Error::Length`] if there is not one value for each segment, and the errors of
     /// [`Scan::init_each`].
     pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceScan { initial: Some(values), each: true, ..self }
@@ -447,7 +444,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The run gives [`Error::LengthLength`] if the slice is not of one element, [`Error::LengthOfNew`] where it would
+    /// The run gives [`Error::Length`] if the slice is not of one element, [`Error::LengthOnDevice`] where it would
     /// make the output, and [`PlanError::NoIdentity`] for a total where nothing tells that of no elements.
     pub fn len_from(self, len: &'a impl DeviceBuffer<u64>) -> Self {
         DeviceScan { len: Some(len), ..self }
@@ -477,7 +474,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Errors
     ///
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
-    /// [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input requires,
+    /// [`Error::Length`] if there are more or fewer flags, bits or keys than the input requires,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         self.writes_all()?;
@@ -491,7 +488,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run`](DeviceScan::run), and [`Error::OutputLength`] if the lengths differ.
+    /// As [`run`](DeviceScan::run), and [`Error::Length`] if the lengths differ.
     pub fn run_into(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
@@ -573,7 +570,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run_into`](DeviceScan::run_into), [`Error::ResultLength`] if the total is not one element, and
+    /// As [`run_into`](DeviceScan::run_into), [`Error::Length`] if the total is not one element, and
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity.
     pub fn run_into_with_total(
         &self,
@@ -682,7 +679,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
 
     /// An error where a new output would have elements that nothing writes.
     fn writes_all(&self) -> Result<(), Error> {
-        if self.len.is_some() { Err(Error::LengthOfNew) } else { Ok(()) }
+        if self.len.is_some() { Err(Error::LengthOnDevice) } else { Ok(()) }
     }
 
     /// Every scan of device memory comes through here; without an input, in place.
@@ -802,7 +799,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     ///
     /// # Errors
     ///
-    /// As [`run`](DeviceScan::run), and [`Error::ResultLength`] if the output has another length.
+    /// As [`run`](DeviceScan::run), and [`Error::Length`] if the output has another length.
     pub fn run_into(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
@@ -810,9 +807,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     ) -> Result<(), Error> {
         let len = self.check(Some(input), output, None)?;
         let expected = self.results(len)?;
-        if output.len() != expected {
-            return Err(Error::ResultLength { output: output.len(), expected });
-        }
+        expect_len("output", output.len(), expected, "a reduction writes one result, or one for each segment")?;
         if self.heads.kind.is_none() && len == 0 {
             self.check_plan(Also::Nothing)?;
             return self.write_nothing(Scan::result_of_nothing, |kept| kept.result_of_nothing(), output);
@@ -843,7 +838,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     ///
     /// # Errors
     ///
-    /// As [`run`](DeviceScan::run), [`Error::KnownSegments`] for other segments, and [`Error::ResultLength`] if the
+    /// As [`run`](DeviceScan::run), [`Error::KnownSegments`] for other segments, and [`Error::Length`] if the
     /// count is not one element.
     pub fn run_into_with_count(
         &self,

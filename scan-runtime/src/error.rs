@@ -7,7 +7,7 @@ use scan_codegen::{Architecture, AxisError, PlanError, RenderError};
 
 use crate::nvrtc::{INSTALL_COMMAND, NvrtcError};
 
-/// Errors of this crate. What the driver, NVRTC or the system says about one is its
+/// Errors of this crate. The error of the driver, of NVRTC or of the system that caused one is its
 /// [`source`](std::error::Error::source).
 ///
 /// `Debug` writes the message with its remedy, and the sources: a `main` that returns a `Result` prints that.
@@ -15,7 +15,7 @@ use crate::nvrtc::{INSTALL_COMMAND, NvrtcError};
 #[non_exhaustive]
 pub enum Error {
     /// The machine has no CUDA driver.
-    #[error("no CUDA driver: the loader finds no {library}; install NVIDIA's driver, or use `Scanner::cpu()`")]
+    #[error("no CUDA driver: {library} was not found; install NVIDIA's driver, or use `Scanner::cpu()`")]
     NoDriver {
         /// The library that was looked for.
         library: String,
@@ -27,7 +27,7 @@ pub enum Error {
         source: Option<DriverError>,
     },
     /// There is no device with the requested number.
-    #[error("there is no CUDA device {index}: this machine has {count}, numbered from 0")]
+    #[error("no CUDA device {index}: this machine has {count}, numbered from 0")]
     DeviceIndex {
         /// The requested number.
         index: usize,
@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "no NVRTC (CUDA's run-time compiler) found; install it with `{INSTALL_COMMAND}`, or set {env} to its path, or compile \
+        "NVRTC (CUDA's run-time compiler) was not found; install it with `{INSTALL_COMMAND}`, set {env} to its path, or compile \
          the kernels ahead of time (`scan_runtime::aot`); searched {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
         places = places(searched)
@@ -59,15 +59,15 @@ pub enum Error {
         /// The system's error.
         source: Option<Cause>,
     },
-    /// The bytes that a scanner was given as precompiled kernels are something else, or damaged.
-    #[error("the precompiled kernels cannot be used: {reason}; make them anew with `scan_runtime::aot::Bundle`")]
+    /// The bytes given to a scanner as precompiled kernels are not a bundle, or are damaged.
+    #[error("the precompiled kernels cannot be used: {reason}; rebuild them with `scan_runtime::aot::Bundle`")]
     Precompiled {
         /// What is wrong with them.
         reason: String,
     },
     /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
     #[error(
-        "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
+        "{name} for {architecture} is not among the precompiled kernels, and NVRTC is not installed: add the scan to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
     )]
     NotPrecompiled {
         /// The operator and the kind of scan.
@@ -77,7 +77,7 @@ pub enum Error {
     },
     /// NVRTC was found but cannot be used.
     #[error(
-        "NVRTC at {path} cannot be used: {reason}; install it anew with `{INSTALL_COMMAND}`, or set {env} to another one",
+        "NVRTC at {path} cannot be used: {reason}; reinstall it with `{INSTALL_COMMAND}`, or set {env} to another library",
         path = path.display(),
         env = crate::nvrtc::LIBRARY_VARIABLE
     )]
@@ -91,7 +91,7 @@ pub enum Error {
     },
     /// NVRTC does not compile for an architecture.
     #[error(
-        "NVRTC {}.{} compiles {}, not for {architecture}: use {} NVRTC; {} names the library",
+        "NVRTC {}.{} compiles for {}, not for {architecture}: use {} NVRTC ({} sets its path)",
         version.0, version.1, range(compiled_for), other(*architecture, compiled_for), crate::nvrtc::LIBRARY_VARIABLE
     )]
     NvrtcArchitecture {
@@ -128,17 +128,21 @@ pub enum Error {
     /// The kernels' text could not be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The output buffer and the input differ in length.
-    #[error("the output has {output} elements and the input {input}: a scan writes one output for every input")]
-    OutputLength {
-        /// Elements of the input.
-        input: usize,
-        /// Elements of the output.
-        output: usize,
+    /// A slice or buffer does not have the length that the call needs.
+    #[error("{what} of {found} elements, expected {expected}: {why}")]
+    Length {
+        /// What has the length: `output`, `total`, `initial values`, `head flags`, `keys`, ….
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length that the call needs.
+        expected: usize,
+        /// Where the expected length comes from.
+        why: &'static str,
     },
-    /// The arrays in which the fields of an input, or of an output, lie are not of one length.
+    /// The arrays of the fields of an input, or of an output, differ in length.
     #[error(
-        "array {column} of the {what} has {len} items and array 0 has {first}: each element has one in every array"
+        "array {column} of the {what} has {len} items, array 0 has {first}: all arrays of the {what} must have the same length"
     )]
     ColumnLength {
         /// `input` or `output`.
@@ -150,111 +154,78 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
-    /// The slice that is to have the number of elements has another number of them than one.
-    #[error("the slice for the length has {len} elements, and there is one length")]
-    LengthLength {
-        /// Elements of the slice.
-        len: usize,
-    },
-    /// A new output was wanted of a scan of which only the device knows how many elements there are.
+    /// A scan whose length is in device memory was to allocate its output.
     #[error(
-        "only the device knows how many elements there are, so that some results stay as they are: bring the output, and use `run_into` or `run_in_place`"
+        "only the device knows the length given by `len_from`, so the output cannot be allocated: use `run_into` or `run_in_place`"
     )]
-    LengthOfNew,
-    /// A place at which an array of several is to be read or written is not in it.
-    #[error("place {index} of array {array} of the {what} is {place}, and there are {len} items")]
-    Place {
+    LengthOnDevice,
+    /// An index by which an array is gathered or scattered is out of bounds.
+    #[error("index {position} of array {array} of the {what} is {index}, out of bounds for {len} items")]
+    IndexOutOfBounds {
         /// `input` or `output`.
         what: &'static str,
-        /// Which array: that of the field of this number.
+        /// The number of the array, which is that of its field.
         array: usize,
-        /// Which of its places.
+        /// The position of the index among the indices.
+        position: usize,
+        /// The index.
         index: usize,
-        /// The place.
-        place: usize,
-        /// Items that places can be of.
+        /// The number of items that can be indexed.
         len: usize,
     },
-    /// A place that the operator computes for a result is not in its array in host memory. Nothing has been written.
+    /// An index that the operator computes for a result is out of bounds of an array in host memory. Nothing has been
+    /// written.
     #[error(
-        "the operator gives a result of element {index} the place {place} in array {array} of the output, which has \
-         {len} items: bring a longer array, have the operator skip a result by the largest place, or let it count \
-         places in 64 bits where 32 are too few"
+        "the operator places a result of element {element} at index {index} of array {array} of the output, out of bounds \
+         for {len} items: use a longer array, skip a result by the largest index, or count indices in 64 bits"
     )]
-    ComputedPlace {
-        /// Which array: that of the field of this number, of which the place is number 0.
+    ComputedIndex {
+        /// The number of the array, which is that of its field; field 0 is the index.
         array: usize,
-        /// Which element.
+        /// The position of the element.
+        element: usize,
+        /// The index.
         index: usize,
-        /// The place.
-        place: usize,
-        /// Items of the array.
+        /// The number of items of the array.
         len: usize,
     },
-    /// An array in device memory is to be gathered from no values.
-    #[error(
-        "array {array} of the input is gathered from no values: there is an item for each place, so there must be one"
-    )]
+    /// An array is gathered from an empty slice of device memory.
+    #[error("array {array} of the input is gathered from an empty slice: it must have at least one item")]
     NothingToGather {
-        /// Which array: that of the field of this number.
+        /// The number of the array, which is that of its field.
         array: usize,
     },
-    /// No array tells how many elements there are.
+    /// No array of a call determines the number of elements.
     #[error(
-        "neither indices nor discarded results tell how many elements there are: one array must be a slice, or have places"
+        "the number of elements is unknown: at least one array must be a slice, or gathered or scattered by indices"
     )]
     UnknownLength,
-    /// The slice that the caller brought for totals has another length than there are of them: one, or one for each
-    /// segment.
-    #[error("the slice for the results has {output} elements, and there are {expected} results")]
-    ResultLength {
-        /// Elements of the slice.
-        output: usize,
-        /// How many there are.
-        expected: usize,
-    },
     /// Only the device knows how many segments flags, bits or keys make.
     #[error(
-        "only the device knows how many segments the {heads} make: reduce with `run_into_with_count`, into a slice of as many elements as there may be segments"
+        "only the device knows the number of segments by {heads}: use `run_into_with_count`, with an output of one element for each possible segment"
     )]
     UnknownSegments {
-        /// What tells where segments begin.
+        /// The source of segment heads.
         heads: &'static str,
     },
-    /// A number of segments was asked for that the host knows.
-    #[error(
-        "there are {segments} segments, as the host knows: reduce with `run_into`, into a slice of as many elements"
-    )]
+    /// The count of segments was asked for, which the host knows already.
+    #[error("the host knows the number of segments, {segments}: use `run_into`, with an output of {segments} elements")]
     KnownSegments {
         /// How many there are.
         segments: usize,
     },
-    /// A run brought something else than its handle was prepared for.
-    #[error("the handle was prepared for runs with {prepared}, and this one has {found}: prepare one for it")]
-    OtherRun {
-        /// What was said before `prepare`.
+    /// A handle was called with other kinds of arguments than it was prepared for.
+    #[error("handle prepared for {prepared}, called with {found}; prepare another handle")]
+    HandleMismatch {
+        /// The kinds of arguments given before `prepare`.
         prepared: String,
-        /// What was said before the run.
+        /// The kinds of arguments of the call.
         found: String,
     },
-    /// The slice of the initial value does not have exactly one element.
-    #[error("the slice of the initial value has {len} elements: give one element")]
-    InitialLength {
-        /// Elements of the slice.
-        len: usize,
-    },
-    /// There is not one initial value for each segment, or for each column.
-    #[error("{found} initial values for {expected} segments or columns: give one for each")]
-    InitialValues {
-        /// Initial values.
-        found: usize,
-        /// Segments, or columns of an array.
-        expected: usize,
-    },
-    /// Not every element is in a segment between two offsets, where each segment has an initial value or a total.
+    /// Some elements are outside of the offsets, in a scan with an initial value or a total for each segment.
     #[error(
-        "the offsets go from {first} to {last}: with an initial value or a total for each segment they must \
-         go from 0 to {len}, the length of the input"
+        "the offsets span {first} to {last}: initial values or totals for each segment need offsets from 0 to {len}, \
+         the length of the input"
     )]
     OffsetsCover {
         /// The first offset; 0 where there are not two.
@@ -265,22 +236,10 @@ pub enum Error {
         len: usize,
     },
     /// The input does not consist of whole rows.
-    #[error("an input of {len} elements does not consist of rows of {row}: give a length of rows that divides it")]
+    #[error("an input of {len} elements is no whole number of rows of {row}: use a row length that divides it")]
     RowLength {
         /// Elements of a row.
         row: usize,
-        /// Elements of the input.
-        len: usize,
-    },
-    /// The source of segment heads does not have the length that the input requires.
-    #[error("there are {found} {what} for an input of {len} elements, which needs {expected}")]
-    SegmentsLength {
-        /// `head flags`, `words of head bits` or `keys`.
-        what: &'static str,
-        /// How many there are.
-        found: usize,
-        /// How many there must be.
-        expected: usize,
         /// Elements of the input.
         len: usize,
     },
@@ -288,7 +247,7 @@ pub enum Error {
     #[error(transparent)]
     Axis(#[from] AxisError),
     /// Memory is not of the size of the array that is scanned along an axis.
-    #[error("the {what} has {found} elements, and an array of shape {shape:?} with these strides takes {expected}")]
+    #[error("the {what} has {found} elements; an array of shape {shape:?} with these strides needs {expected}")]
     AxisLength {
         /// `input`, `output` or `buffer`.
         what: &'static str,
@@ -299,28 +258,28 @@ pub enum Error {
         /// The shape of the array.
         shape: Vec<usize>,
     },
-    /// Results that leave gaps were to be put into new memory, or scattered.
+    /// The strides of the results leave gaps, in a call that allocates or scatters them.
     #[error(
-        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, by \
-         columns as slices"
+        "results of shape {shape:?} with these strides leave gaps: pass an output to `run_into`; several arrays must be \
+         slices"
     )]
     AxisGaps {
         /// The shape of the array.
         shape: Vec<usize>,
     },
     /// Two arrays have different shapes.
-    #[error("the output has shape {output:?}, and the input {input:?}: results have the shape of the elements")]
+    #[error("the output has shape {output:?}, expected {input:?}, the shape of the input")]
     AxisShapes {
         /// The shape of the input.
         input: Vec<usize>,
         /// The shape of the output.
         output: Vec<usize>,
     },
-    /// Results were to take the place of elements that lie in another way.
-    #[error("results that lie with other strides than the elements cannot take their place: use `run_into`")]
+    /// An in-place scan of an axis with other strides for the output than for the input.
+    #[error("an in-place scan needs the same strides for input and output; use `run_into`")]
     AxisInPlace,
-    /// The offsets of segments do not ascend.
-    #[error("offset {index} is {offset}, after {before}: the offsets of segments must ascend")]
+    /// The offsets of segments are not ascending.
+    #[error("offset {index} is {offset}, less than {before} before it: segment offsets must be ascending")]
     OffsetsDescend {
         /// The index of the offset.
         index: usize,
@@ -340,49 +299,45 @@ pub enum Error {
         len: usize,
     },
     /// A stream or a buffer belongs to another device or context than the scanner's.
-    #[error("the {what} belongs to another CUDA context than the scanner's; make both with `scanner.context()`")]
+    #[error("the {what} belongs to another CUDA context than the scanner; create both from `scanner.context()`")]
     ForeignContext {
         /// `stream`, `buffer`, `input`, `output`, `heads`, `total`, `count` or `initial value`.
         what: &'static str,
     },
-    /// A prepared scan was given more elements than it was prepared for.
-    #[error(
-        "{len} elements are more than the {max_len} that the scan was prepared for: prepare it for as many as may come"
-    )]
+    /// A handle was called with more elements than it was prepared for.
+    #[error("handle prepared for up to {max_len} elements, called with {len}; prepare it for the longest input")]
     PreparedLength {
         /// Elements of the input.
         len: usize,
         /// The maximum number of elements that it was prepared for.
         max_len: usize,
     },
-    /// A run of a prepared handle was to be prepared.
-    #[error(
-        "this is a run of a handle that is prepared already: prepare from the scan, `scan.on(&stream).prepare(max_len)`"
-    )]
-    PreparedTwice,
-    /// A scan was to be prepared on a stream whose work is being captured into a graph.
-    #[error("the stream is being captured: prepare the scan before the capture begins, and run it within")]
+    /// `prepare` was called on a call of a handle.
+    #[error("a handle is prepared already: call `prepare` on the scan, as in `scan.on(&stream).prepare(max_len)`")]
+    AlreadyPrepared,
+    /// `prepare` was called with a stream whose work is being captured into a graph.
+    #[error("the stream is being captured: prepare the scan before the capture begins, and run it within the capture")]
     Captured,
-    /// `prepare` was called with the per-thread default stream, which is another stream on each thread.
-    #[error("the per-thread default stream is another one on each thread: prepare the scan on a stream of your own")]
-    StreamOfThreads,
+    /// `prepare` was called with the per-thread default stream, which is a different stream on each thread.
+    #[error("the per-thread default stream differs from thread to thread: prepare the scan on a stream of your own")]
+    PerThreadStream,
     /// A CPU scanner was used for something that only a CUDA scanner can do.
-    #[error("this needs a CUDA scanner, and the scanner runs on the {backend}; make one with `Scanner::cuda(0)`")]
+    #[error("this needs a CUDA scanner, and this one runs on the {backend}; create one with `Scanner::cuda(0)`")]
     NotCuda {
         /// What the scanner runs on.
         backend: String,
     },
     /// `tune` was called without elements to scan.
-    #[error("there is nothing to measure: tune with as many elements as your scans have")]
-    NothingToTune,
+    #[error("the input is empty: `tune` needs as many elements as your scans have")]
+    EmptyInput,
     /// `tune` was called for a scan whose shape is already chosen.
     #[error(
-        "there is nothing to search: `strategy`, `threads`, `run_length`, `deterministic` or `overrides` has chosen the scan's shape; tune a scan that leaves it open"
+        "nothing is left to tune: `strategy`, `threads`, `run_length`, `deterministic` or `overrides` has fixed the shape; tune a scan without them"
     )]
     ShapeChosen,
-    /// The device has not enough free memory.
+    /// The device does not have enough free memory.
     #[error(
-        "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the total of the part before it as initial value"
+        "out of device memory: {requested} bytes requested, {free} of {total} free; scan in parts, each with the total of the previous part as initial value"
     )]
     OutOfDeviceMemory {
         /// Bytes that were asked for.
@@ -392,9 +347,9 @@ pub enum Error {
         /// Bytes that the device has.
         total: u64,
     },
-    /// The host has not enough memory.
+    /// The host does not have enough memory.
     #[error(
-        "out of host memory: {bytes} bytes were needed for the output; scan into a buffer of your own with `run_into`, or in place"
+        "out of host memory: {bytes} bytes requested for the output; scan into your own buffer with `run_into`, or in place"
     )]
     OutOfHostMemory {
         /// Bytes that were asked for.
@@ -402,7 +357,7 @@ pub enum Error {
     },
     /// The source of an operator does not match its Rust type. `#[scan_op]` writes no such source.
     #[error(
-        "the source of operator `{operator}` has another {what} than its Rust type: let `#[scan_op]` write the source"
+        "the source of operator `{operator}` and its Rust type disagree on the {what}: let `#[scan_op]` write the source"
     )]
     SourceMismatch {
         /// The operator.
@@ -410,10 +365,10 @@ pub enum Error {
         /// `input`, `state`, `output`, `identity` or `parameters`.
         what: &'static str,
     },
-    /// The kernels of an operator with a `step` of its own do not exchange the operands.
+    /// `ops::flip` was applied to a stepped operator, whose `step` has no operands to exchange.
     #[error(
-        "the operator `{operator}` of a `step` has no kernels: leave out `ops::flip`; a scan with `.reverse()` applies the \
-         steps from the right"
+        "`ops::flip` of a stepped operator (`{operator}`) cannot run on a GPU: leave out `ops::flip` and scan with \
+         `.reverse()`, which applies the steps from the right"
     )]
     FlippedStep {
         /// The operator.
@@ -458,15 +413,15 @@ pub enum Error {
         /// The driver's error.
         source: DriverError,
     },
-    /// The driver does not load kernels that an NVRTC of a later CUDA has compiled.
+    /// The driver is older than the NVRTC that compiled the kernels, and cannot load them.
     #[error(
-        "the driver is for CUDA up to {}.{} and does not load {} {}.{} has compiled: update the driver, or {} of CUDA {}.{}",
+        "the driver supports CUDA up to {}.{} and cannot load {} {}.{}: update the driver, or {} {}.{}",
         driver.0,
         driver.1,
-        if *precompiled { "the precompiled kernels, which NVRTC" } else { "kernels that NVRTC" },
+        if *precompiled { "precompiled kernels of NVRTC" } else { "kernels of NVRTC" },
         compiler.0,
         compiler.1,
-        if *precompiled { "make the bundle with an NVRTC" } else { "use an NVRTC (`SCAN_NVRTC` names it)" },
+        if *precompiled { "rebuild the bundle with NVRTC" } else { "set `SCAN_NVRTC` to the path of NVRTC" },
         driver.0,
         driver.1
     )]
@@ -490,8 +445,20 @@ pub enum Error {
     },
 }
 
+/// An error if a slice or buffer does not have the expected length.
+#[inline]
+pub(crate) fn expect_len(what: &'static str, found: usize, expected: usize, why: &'static str) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Length { what, found, expected, why }) }
+}
+
+/// An error if there is not one output for each input.
+#[inline]
+pub(crate) fn expect_output(input: usize, output: usize) -> Result<(), Error> {
+    expect_len("output", output, input, "a scan writes one result for each element of the input")
+}
+
 /// The remedy for a lost context.
-const LOST: &str = "the CUDA context is lost with all that is in it: start a new process";
+const LOST: &str = "the CUDA context and all its contents are lost: start a new process";
 
 /// An error of the system or of a library, as the source of one of ours.
 pub type Cause = Arc<dyn error::Error + Send + Sync>;
@@ -511,9 +478,9 @@ impl fmt::Debug for Error {
 /// The first and the last of these architectures.
 fn range(architectures: &[Architecture]) -> String {
     match architectures {
-        [] => "for none".to_owned(),
-        [one] => format!("for {one} alone"),
-        [first, .., last] => format!("for {first} to {last}"),
+        [] => "no architecture".to_owned(),
+        [one] => format!("{one} only"),
+        [first, .., last] => format!("{first} to {last}"),
     }
 }
 

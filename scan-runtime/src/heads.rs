@@ -8,6 +8,7 @@ use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 use crate::{
     DeviceBuffer, Error, ScanElement,
     cpu::{self, Order},
+    error::expect_len,
     room::room,
 };
 
@@ -813,21 +814,21 @@ fn check_indexed(kind: HeadKind, heads: usize, len: usize) -> Result<usize, Erro
 
 /// Whether there is an initial value for each segment.
 pub(crate) fn check_initial_values(found: usize, expected: usize) -> Result<(), Error> {
-    if found == expected { Ok(()) } else { Err(Error::InitialValues { found, expected }) }
+    expect_len("initial values", found, expected, "there is one for each segment or column")
 }
 
 /// Whether `found` flags, words or keys fit an input of length `len`. Any number of offsets does.
 pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(), Error> {
-    let (what, expected) = match kind {
-        HeadKind::Flags => ("head flags", len),
-        HeadKind::Bits => ("words of head bits", len.div_ceil(32)),
-        HeadKind::Keys { .. } => ("keys", len),
+    let (what, expected, why) = match kind {
+        HeadKind::Flags => ("head flags", len, "there is one for each element"),
+        HeadKind::Bits => ("words of head bits", len.div_ceil(32), "there is one for every 32 elements"),
+        HeadKind::Keys { .. } => ("keys", len, "there is one for each element"),
         HeadKind::None | HeadKind::Offsets(_) => return Ok(()),
         HeadKind::Rows { len: row } => {
             return if len.is_multiple_of(row) { Ok(()) } else { Err(Error::RowLength { row, len }) };
         }
     };
-    if found == expected { Ok(()) } else { Err(Error::SegmentsLength { what, found, expected, len }) }
+    expect_len(what, found, expected, why)
 }
 
 #[cfg(test)]

@@ -294,7 +294,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
         if heads.is_like(brings.heads) && (also, initial, has_len, layouts) == found {
             return Ok(());
         }
-        Err(Error::OtherRun { prepared: self.brings.to_string(), found: brings.to_string() })
+        Err(Error::HandleMismatch { prepared: self.brings.to_string(), found: brings.to_string() })
     }
 
     pub(crate) fn total_of_nothing(&self) -> Option<&Op::Carry> {
@@ -308,7 +308,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
 
 /// Runs that bring input and output alone, and a total; [`by_flags`](DevicePrepared::by_flags) and its like give
 /// others. They are those of [`DeviceScan`], with its errors; [`Error::PreparedLength`] for more elements than the
-/// handle was prepared for, [`Error::OtherRun`] for a run of another kind.
+/// handle was prepared for, [`Error::HandleMismatch`] for a run of another kind.
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp> DevicePrepared<Op> {
     /// Puts a value before the first element that is in device memory; see [`DeviceScan::init_from`].

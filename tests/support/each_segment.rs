@@ -100,7 +100,7 @@ fn same<Op: ScanOp + Clone>(
     is_right("prepared", &output, &totals)?;
     let mut too_many = [&expected.1[..], &expected.1].concat();
     match scan.run_into_with_totals(input, &mut output, &mut too_many) {
-        Err(Error::ResultLength { .. }) => Ok(()),
+        Err(Error::Length { .. }) => Ok(()),
         found if expected.1.is_empty() => Ok(found?),
         found => Err(format!("too many totals: {found:?}").into()),
     }
@@ -126,7 +126,7 @@ fn errors(scanner: &Scanner) -> Result<(), Failed> {
     ];
     match found {
         [
-            Error::InitialValues { found: 1, expected: 2 },
+            Error::Length { what: "initial values", found: 1, expected: 2, .. },
             Error::OffsetsCover { first: 0, last: 5, len: 6 },
             Error::OffsetsCover { first: 1, last: 6, len: 6 },
             Error::OffsetsCover { first: 0, last: 0, len: 6 },

@@ -115,7 +115,7 @@ fn refused(scanner: &Scanner) -> Result<(), Box<dyn std::error::Error>> {
         [
             Err(Error::Plan(PlanError::NoElements { .. })),
             Err(Error::OffsetsDescend { .. }),
-            Err(Error::SegmentsLength { .. }),
+            Err(Error::Length { .. }),
             Err(Error::RowLength { .. }),
         ] => Ok(()),
         found => Err(format!("not refused: {found:?}").into()),

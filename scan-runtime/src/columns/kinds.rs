@@ -35,7 +35,7 @@ pub struct Gather<'a, T, P> {
 }
 
 /// An input in which item `i` is `values[places[i]]`. It is as long as `places`, which are `u32`, `u64` or `usize`. A
-/// place that is not in `values` is [`Error::Place`].
+/// place that is not in `values` is [`Error::IndexOutOfBounds`].
 pub fn gather<'a, T: ScanElement, P: SegmentOffset>(values: &'a [T], places: &'a [P]) -> Gather<'a, T, P> {
     Gather { values, places }
 }
@@ -48,7 +48,7 @@ pub struct Scatter<'a, T, P> {
 }
 
 /// An output whose item `i` becomes `results[places[i]]`; other results stay what they are. It is as long as `places`,
-/// which are `u32`, `u64` or `usize`. A place that is not in `results` is [`Error::Place`]. Of several items with one
+/// which are `u32`, `u64` or `usize`. A place that is not in `results` is [`Error::IndexOutOfBounds`]. Of several items with one
 /// place the last one stays.
 pub fn scatter<'a, T: ScanElement, P: SegmentOffset>(results: &'a mut [T], places: &'a [P]) -> Scatter<'a, T, P> {
     Scatter { results, places }
@@ -98,7 +98,7 @@ pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 /// Every other place has to be in each array. The number before the largest one is in none: an operator gives it where
 /// the number of the place does not fit the type.
 ///
-/// - In host memory a place beyond an array is [`Error::ComputedPlace`], and nothing is written. To learn how much room
+/// - In host memory a place beyond an array is [`Error::ComputedIndex`], and nothing is written. To learn how much room
 ///   the results take, run into [`discard`] for each field, with the total.
 /// - In device memory what has a place beyond an array is not written there, and the host is not told. So have the
 ///   operator count what it places, run with the total, and compare it with the lengths of the arrays: where it is
@@ -382,9 +382,9 @@ pub unsafe trait Sink<T> {
 
 /// Whether each place that the operator has computed is in an array of `len` items, or skips an item.
 pub(super) fn check_computed<P, T: PlacedAt<P>>(array: usize, places: &[P], len: usize) -> Result<(), Error> {
-    let beyond = |(index, places)| T::beyond(places, len).map(|place| (index, place));
+    let beyond = |(element, places)| T::beyond(places, len).map(|index| (element, index));
     match places.iter().enumerate().find_map(beyond) {
-        Some((index, place)) => Err(Error::ComputedPlace { array, index, place, len }),
+        Some((element, index)) => Err(Error::ComputedIndex { array, element, index, len }),
         None => Ok(()),
     }
 }
@@ -396,7 +396,9 @@ fn same_len(what: &'static str, column: usize, len: usize, first: usize) -> Resu
 /// The places of an array, of which there are `len`: all are among `count`.
 fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P], count: usize) -> Result<(), Error> {
     match places.iter().position(|place| place.index() >= count) {
-        Some(index) => Err(Error::Place { what, array, index, place: places[index].index(), len: count }),
+        Some(position) => {
+            Err(Error::IndexOutOfBounds { what, array, position, index: places[position].index(), len: count })
+        }
         None => Ok(()),
     }
 }

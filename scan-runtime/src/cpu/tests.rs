@@ -454,7 +454,7 @@ fn short_segments_equal_a_plain_loop() {
                 }
             }
             let error = scanner.scan(op.clone()).by_flags(&vec![false; len + 1]).run(&x);
-            assert!(matches!(error, Err(Error::SegmentsLength { .. })));
+            assert!(matches!(error, Err(Error::Length { .. })));
         }
     }
     check(ops::sum::<i32>(), |i| random(i) as i32, 9);

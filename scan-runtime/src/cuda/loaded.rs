@@ -140,13 +140,13 @@ mod tests {
         };
         assert_eq!(
             error(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, (12, 2), false),
-            "the driver is for CUDA up to 12.2 and does not load kernels that NVRTC 13.0 has compiled: update the \
-             driver, or use an NVRTC (`SCAN_NVRTC` names it) of CUDA 12.2"
+            "the driver supports CUDA up to 12.2 and cannot load kernels of NVRTC 13.0: update the driver, or set \
+             `SCAN_NVRTC` to the path of NVRTC 12.2"
         );
         assert_eq!(
             error(CUDA_ERROR_INVALID_IMAGE, (12, 2), true),
-            "the driver is for CUDA up to 12.2 and does not load the precompiled kernels, which NVRTC 13.0 has \
-             compiled: update the driver, or make the bundle with an NVRTC of CUDA 12.2"
+            "the driver supports CUDA up to 12.2 and cannot load precompiled kernels of NVRTC 13.0: update the driver, or \
+             rebuild the bundle with NVRTC 12.2"
         );
         // Other causes.
         let plain = "the CUDA driver failed in loading a module";

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn after_a_failure_the_next_caller_makes_the_value() {
         let slot = Made::default();
-        assert!(slot.get_or_make(|| Err(Error::NothingToTune)).is_err());
+        assert!(slot.get_or_make(|| Err(Error::EmptyInput)).is_err());
         assert!(slot.get().is_none());
         assert_eq!(**slot.get_or_make(|| Ok(7)).unwrap(), 7);
         assert_eq!(**slot.get_or_make(|| Ok(8)).unwrap(), 7);

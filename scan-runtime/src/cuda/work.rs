@@ -153,7 +153,7 @@ impl CudaDevice {
     /// An error if no work can be prepared on the stream.
     pub(crate) fn check_preparing(&self, stream: &CudaStream) -> Result<(), Error> {
         if stream.cu_stream() == PER_THREAD {
-            return Err(Error::StreamOfThreads);
+            return Err(Error::PerThreadStream);
         }
         if is_captured(stream)? { Err(Error::Captured) } else { Ok(()) }
     }

@@ -60,7 +60,7 @@ pub struct Kept<T, P = u32> {
 /// # More than there is room for
 ///
 /// The elements that have no place in the array are not written. In host memory they are
-/// [`Error::ComputedPlace`](crate::Error::ComputedPlace). In device memory nothing but the count tells of them: compare
+/// [`Error::ComputedIndex`](crate::Error::ComputedIndex). In device memory nothing but the count tells of them: compare
 /// it with the length of the array.
 ///
 /// Places and the count are `u32`, or what [`places`](Filter::places) chooses. The count stays at `u32::MAX` where more

@@ -56,7 +56,7 @@ pub struct Placed<T, const K: usize, P = u32> {
 /// and a reduction, have no element: the `items` of their outputs are the default.
 ///
 /// The items that have no place in the array are not written. In host memory they are
-/// [`Error::ComputedPlace`](crate::Error::ComputedPlace). In device memory nothing but the count tells of them: compare
+/// [`Error::ComputedIndex`](crate::Error::ComputedIndex). In device memory nothing but the count tells of them: compare
 /// it with the length of the array. Places and the count are `u32`, or what [`places`](FlatMap::places) chooses; the count
 /// stays at `u32::MAX` where there are more items than have a place, as that of a
 /// [filter](crate::ops::Filter#more-than-there-is-room-for) does.

@@ -20,6 +20,7 @@ use crate::{
     cpu,
     cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, bind, named},
     device_scan::{DeviceTotals, Total},
+    error::expect_len,
     few::Few,
     generate,
     heads::{InitialValues, check_initial_values},
@@ -564,8 +565,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             device.check_context("initial value", value.stream())?;
             match self.each {
                 true => check_initial_values(value.len(), axis.columns())?,
-                false if value.len() != 1 => return Err(Error::InitialLength { len: value.len() }),
-                false => {}
+                false => expect_len("initial value", value.len(), 1, "`init_from` reads one value")?,
             }
         }
         if let DeviceTotals::Each(totals) = &totals {

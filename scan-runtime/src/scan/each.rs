@@ -6,6 +6,7 @@ use super::{Also, Goal, HostPlaces, HostTotals, Scan};
 use crate::{
     Error, Heads, HostHeads, ScanElement, ScanOp,
     cpu::{self, Elements, Memory, TotalsAt},
+    error::{expect_len, expect_output},
     heads::InitialValues,
     room::room,
     scanner::Engine,
@@ -34,7 +35,7 @@ impl<'h, Op: ScanOp, G> Scan<Op, Heads<'h>, G> {
     ///
     /// # Errors
     ///
-    /// A run gives [`Error::InitialValues`] if there are more or fewer values than segments, [`Error::OffsetsCover`] if
+    /// A run gives [`Error::Length`] if there are more or fewer values than segments, [`Error::OffsetsCover`] if
     /// the offsets do not go from 0 to the length of the input,
     /// [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags, bits and keys, whose segments have no
     /// index before the scan, and [`PlanError::TotalOfEach`](crate::PlanError::TotalOfEach) for the total of the last
@@ -119,17 +120,15 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     ///
     /// # Errors
     ///
-    /// As [`run_with_totals`](Scan::run_with_totals), [`Error::OutputLength`] if the lengths differ, and
-    /// [`Error::ResultLength`] if there is not one total for each segment.
+    /// As [`run_with_totals`](Scan::run_with_totals), and [`Error::Length`] if the lengths differ or
+    /// there is not one total for each segment.
     pub fn run_into_with_totals(
         &self,
         input: &[Op::Input],
         output: &mut [Op::Output],
         totals: &mut [Op::Carry],
     ) -> Result<(), Error> {
-        if input.len() != output.len() {
-            return Err(Error::OutputLength { input: input.len(), output: output.len() });
-        }
+        expect_output(input.len(), output.len())?;
         self.check_totals(input.len(), totals.len())?;
         // SAFETY: output and totals are slices of the right length, exclusively borrowed.
         unsafe { self.run_each_at(input.as_ptr(), output.as_mut_ptr(), input.len(), totals.as_mut_ptr()) }
@@ -163,8 +162,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
 
     /// An error if there are not as many totals as segments.
     pub(crate) fn check_totals(&self, len: usize, found: usize) -> Result<(), Error> {
-        let expected = self.check_each(len)?;
-        if found == expected { Ok(()) } else { Err(Error::ResultLength { output: found, expected }) }
+        expect_len("totals", found, self.check_each(len)?, "there is one total for each segment")
     }
 
     /// Scans segments of host memory of which each has an initial value, a total, or both.

@@ -9,6 +9,7 @@ use super::{Also, chunks::HostPlaces};
 use crate::{
     Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
+    error::expect_output,
     few::Few,
     heads::{HeadKind, InitialValues},
     room::room,
@@ -42,7 +43,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::SegmentsLength`]
+    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::Length`]
     /// if there are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and
     /// [`Error::OffsetPastEnd`] if the offsets are none.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
@@ -86,7 +87,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Scan::run), and [`Error::OutputLength`] if the lengths differ. After an error the output's content is
+    /// As [`run`](Scan::run), and [`Error::Length`] if the lengths differ. After an error the output's content is
     /// unspecified.
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         self.run_to_slice(input, output, false).map(drop)
@@ -162,9 +163,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         output: &mut [Op::Output],
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
-        if input.len() != output.len() {
-            return Err(Error::OutputLength { input: input.len(), output: output.len() });
-        }
+        expect_output(input.len(), output.len())?;
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
         unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), with_total) }
     }

@@ -95,6 +95,6 @@ mod tests {
         let scanner = Scanner::cpu();
         let error = scanner.scan(ops::sum()).tune(&[1, 2, 3]).unwrap_err();
         assert!(matches!(error, Error::NotCuda { .. }));
-        assert!(error.to_string().starts_with("this needs a CUDA scanner, and the scanner runs on the CPU"), "{error}");
+        assert!(error.to_string().starts_with("this needs a CUDA scanner, and this one runs on the CPU"), "{error}");
     }
 }

@@ -95,7 +95,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::ShapeChosen`] if the
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::EmptyInput`] without elements, [`Error::ShapeChosen`] if the
     /// scan's options already choose its shape, [`Error::OutOfDeviceMemory`]; the first error of a shape, if none could
     /// run.
     pub fn tune(&self, input: &[Op::Input]) -> Result<Tuning, Error> {
@@ -123,7 +123,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
             return Err(Error::NotCuda { backend: self.scanner.backend().to_string() });
         };
         if input.is_empty() {
-            return Err(Error::NothingToTune);
+            return Err(Error::EmptyInput);
         }
         if self.overrides.is_some() {
             return Err(Error::ShapeChosen);

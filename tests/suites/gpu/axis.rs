@@ -190,7 +190,7 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
         true => prepared.run_into(&input, &mut output),
         false => prepared.init_from(&initial).run_into(&input, &mut output),
     };
-    ensure(matches!(other, Err(Error::OtherRun { .. })), || format!("{other:?}"))?;
+    ensure(matches!(other, Err(Error::HandleMismatch { .. })), || format!("{other:?}"))?;
     if axis.output_len() == axis.len() {
         let output = on_stream().run(&input)?;
         same(case.fault(&stream.clone_dtoh(&output)?), "device memory, new")?;

@@ -114,7 +114,7 @@ fn prepared() -> Outcome {
     let (gates, mut states) = (stream.alloc_zeros::<u32>(8)?, stream.alloc_zeros::<u32>(8)?);
     let other = scan.on(&stream).prepare(8)?;
     let found = other.columns().run_into((&gates, &gates), &mut states);
-    ensure(matches!(found, Err(Error::OtherRun { .. })), || "a handle for one array took several".to_owned())
+    ensure(matches!(found, Err(Error::HandleMismatch { .. })), || "a handle for one array took several".to_owned())
 }
 
 fn in_chunks() -> Outcome {

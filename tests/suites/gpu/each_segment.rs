@@ -172,14 +172,16 @@ fn without_elements() -> Outcome {
     same(&stream.clone_dtoh(&totals)?, &[7, 7, 7], "one value")?;
     let mut buffer = stream.clone_htod(&[1_i32; 6])?;
     let found = sums.on(&stream).rows(3).init_each(&values).run_in_place(&mut buffer);
-    ensure(matches!(found, Err(Error::InitialValues { found: 3, expected: 2 })), || format!("{found:?}"))?;
+    ensure(matches!(found, Err(Error::Length { what: "initial values", found: 3, expected: 2, .. })), || {
+        format!("{found:?}")
+    })?;
     let flags = stream.clone_htod(&[1_u8; 6])?;
     let found = sums.on(&stream).by_flags(&flags).init_each(&values).run_in_place(&mut buffer);
     ensure(matches!(found, Err(Error::Plan(PlanError::NoSegmentIndex { .. }))), || format!("{found:?}"))?;
     let mut totals = stream.alloc_zeros::<i32>(2)?;
     let handle = sums.on(&stream).rows(3).prepare_with_totals(6)?;
     let found = handle.rows(3).run_in_place(&mut buffer);
-    ensure(matches!(found, Err(Error::OtherRun { .. })), || format!("{found:?}"))?;
+    ensure(matches!(found, Err(Error::HandleMismatch { .. })), || format!("{found:?}"))?;
     handle.rows(3).run_in_place_with_totals(&mut buffer, &mut totals)?;
     same(&stream.clone_dtoh(&totals)?, &[3, 3], "in place")
 }

@@ -23,7 +23,9 @@ pub(crate) fn add(trials: &mut Trials) {
         let input = stream.clone_htod(&[1, 2, 3])?;
         let mut output = stream.clone_htod(&[7, 7])?;
         let error = scanner.scan(ops::sum::<i32>()).on(&stream).run_into(&input, &mut output).err();
-        ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 2 })), || format!("{error:?}"))?;
+        ensure(matches!(error, Some(Error::Length { what: "output", expected: 3, found: 2, .. })), || {
+            format!("{error:?}")
+        })?;
         ensure(stream.clone_dtoh(&output)? == [7, 7], || "the output was touched".to_owned())
     });
     trials.add_alone("alone_large_out_of_memory", || {

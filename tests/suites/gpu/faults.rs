@@ -195,7 +195,7 @@ pub(crate) fn in_a_process(name: &str) -> Outcome {
 pub(crate) fn blames<T>(outcome: Result<T, Error>, name: &str) -> Outcome {
     let error = outcome.err();
     let named = matches!(&error, Some(Error::KernelTrapped { operator, .. }) if operator == name);
-    let says = error.as_ref().is_some_and(|error| error.to_string().contains("context is lost"));
+    let says = error.as_ref().is_some_and(|error| error.to_string().contains("contents are lost"));
     ensure(named && says, || format!("it should blame {name}: {error:?}"))
 }
 

@@ -64,6 +64,6 @@ pub(crate) fn add(trials: &mut Trials) {
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let (two, mut buffer) = (stream.clone_htod(&[Op::initial_value(); 2])?, stream.clone_htod(&inputs::<Op>(9))?);
         let found = scanner.scan(Op::new()).on(&stream).init_from(&two).run_in_place(&mut buffer);
-        ensure(matches!(found, Err(Error::InitialLength { len: 2 })), || format!("{found:?}"))
+        ensure(matches!(found, Err(Error::Length { what: "initial value", found: 2, .. })), || format!("{found:?}"))
     });
 }

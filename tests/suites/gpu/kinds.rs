@@ -162,7 +162,7 @@ fn arrays() -> Outcome {
     ensure(matches!(found, Err(Error::NothingToGather { array: 1 })), || "gathered from nothing".to_owned())?;
     let handle = columns.on(&stream).columns().prepare(3)?;
     let found = handle.columns().run_into((&some, indices()), &mut states);
-    ensure(matches!(found, Err(Error::OtherRun { .. })), || "a handle for slices took indices".to_owned())
+    ensure(matches!(found, Err(Error::HandleMismatch { .. })), || "a handle for slices took indices".to_owned())
 }
 
 /// Indices and discarded results of host memory: neither is copied, in one piece and in chunks, along an axis too.
@@ -446,7 +446,7 @@ fn lengths() -> Outcome {
             ensure(bits(&stream.clone_dtoh(&buffer)?) == bits(&expected), || format!("{told} of {most} in place"))?;
         }
         let refused = scan.on(&stream).len_from(&len).run(&device_input);
-        ensure(matches!(refused, Err(Error::LengthOfNew)), || "a new output".to_owned())?;
+        ensure(matches!(refused, Err(Error::LengthOnDevice)), || "a new output".to_owned())?;
     }
     Ok(())
 }

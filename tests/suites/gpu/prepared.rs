@@ -476,7 +476,7 @@ fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
         }
         let mut three = stream.clone_htod(&items[..3])?;
         let error = handle.run_into(&input.slice(..5), &mut three).err();
-        ensure(matches!(error, Some(Error::ResultLength { output: 3, expected: 1 })), || format!("{error:?}"))?;
+        ensure(matches!(error, Some(Error::Length { found: 3, expected: 1, .. })), || format!("{error:?}"))?;
         let error = reduce.on(&stream).prepare(7)?.run_into(&input.slice(..8), &mut result).err();
         ensure(matches!(error, Some(Error::PreparedLength { len: 8, max_len: 7 })), || format!("{error:?}"))?;
     }
@@ -511,10 +511,12 @@ fn errors() -> Outcome {
     ensure(stream.clone_dtoh(&buffer)? == [1; 101], || "the buffer was touched".to_owned())?;
     let (input, mut output) = (stream.clone_htod(&[1; 3])?, stream.clone_htod(&[1; 4])?);
     let error = handle.run_into(&input, &mut output).err();
-    ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 4 })), || format!("{error:?}"))?;
+    ensure(matches!(error, Some(Error::Length { what: "output", expected: 3, found: 4, .. })), || {
+        format!("{error:?}")
+    })?;
     let context = scanner.context().ok_or("no context")?;
     let error = scan.on(&context.per_thread_stream()).prepare(100).err();
-    ensure(matches!(error, Some(Error::StreamOfThreads)), || format!("{error:?}"))?;
+    ensure(matches!(error, Some(Error::PerThreadStream)), || format!("{error:?}"))?;
     stream.begin_capture(CAPTURE)?;
     let error = scan.on(&stream).prepare(100).err();
     stream.end_capture(CUgraphInstantiate_flags(0))?;

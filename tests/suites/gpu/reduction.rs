@@ -160,7 +160,7 @@ fn reduce<Op: TestOperator>(reduction: Reduction, lengths: &[usize]) -> Outcome 
                 ensure(bits(&stream.clone_dtoh(&around)?) == bits(&expected), || what("into a view"))?;
             }
             let error = reduce.on(&stream).run_into(&stream.null()?, &mut around).err();
-            ensure(matches!(error, Some(Error::ResultLength { output: 3, expected: 1 })), || what("three results"))?;
+            ensure(matches!(error, Some(Error::Length { found: 3, expected: 1, .. })), || what("three results"))?;
         }
     }
     Ok(())

@@ -67,7 +67,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let stream = context.new_stream()?;
         let (flags, input) = (stream.clone_htod(&[1_u8; 5])?, stream.clone_htod(&[1_i32; 6])?);
         let result = scanner.scan(ops::sum()).on(&stream).by_flags(&flags).run(&input);
-        ensure(matches!(result, Err(scan_runtime::Error::SegmentsLength { found: 5, expected: 6, .. })), || {
+        ensure(matches!(result, Err(scan_runtime::Error::Length { found: 5, expected: 6, .. })), || {
             "five flags for six elements".to_owned()
         })
     });

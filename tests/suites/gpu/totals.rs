@@ -69,7 +69,9 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
                 right(&stream, &output, &found, "in place")?;
                 let handle = scan.prepare_with_total(len)?;
                 let error = handle.run_into(&device_input, &mut output).err();
-                ensure(matches!(error, Some(Error::OtherRun { .. })), || what("without what it was prepared for"))?;
+                ensure(matches!(error, Some(Error::HandleMismatch { .. })), || {
+                    what("without what it was prepared for")
+                })?;
             });
             let device_heads = stream.clone_htod(&heads.bytes())?;
             if head_source == 0 {
@@ -223,12 +225,12 @@ fn refused() -> Outcome {
     let error = sums.on(&stream).rows(3).run_into_with_count(&input, &mut totals, &mut count).err();
     ensure(matches!(error, Some(Error::KnownSegments { segments: 1 })), || format!("{error:?}"))?;
     let error = sums.on(&stream).rows(3).run_into(&input, &mut totals).err();
-    ensure(matches!(error, Some(Error::ResultLength { output: 3, expected: 1 })), || format!("{error:?}"))?;
+    ensure(matches!(error, Some(Error::Length { found: 3, expected: 1, .. })), || format!("{error:?}"))?;
     let error = sums.on(&stream).rows(2).run(&input).err();
     ensure(matches!(error, Some(Error::RowLength { row: 2, len: 3 })), || format!("{error:?}"))?;
     let handle = sums.on(&stream).prepare(3)?;
     let error = handle.rows(3).run_into(&input, &mut totals.slice_mut(..1)).err();
-    ensure(matches!(error, Some(Error::OtherRun { .. })), || format!("{error:?}"))?;
+    ensure(matches!(error, Some(Error::HandleMismatch { .. })), || format!("{error:?}"))?;
     let error = handle.rows(3).prepare(3).err();
-    ensure(matches!(error, Some(Error::PreparedTwice)), || format!("{error:?}"))
+    ensure(matches!(error, Some(Error::AlreadyPrepared)), || format!("{error:?}"))
 }

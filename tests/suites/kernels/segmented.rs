@@ -294,7 +294,7 @@ fn heads_that_do_not_fit_the_input_are_refused() {
     let sum = || scanner.scan(ops::sum::<i32>());
     let input = [1; 33];
     let length = |result: Result<Vec<i32>, Error>| match result.unwrap_err() {
-        Error::SegmentsLength { what, found, expected, len: 33 } => (what, found, expected),
+        Error::Length { what, found, expected, .. } => (what, found, expected),
         other => panic!("{other}"),
     };
     assert_eq!(length(sum().by_flags(&[true; 32]).run(&input)), ("head flags", 32, 33));

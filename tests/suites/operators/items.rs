@@ -131,7 +131,7 @@ fn scans_that_need_an_identity_are_refused_without_one() {
     assert!(matches!(error, Error::Plan(PlanError::NoIdentity { .. })), "{error}");
     let error = scanner.reduce(leftmost).run(&[]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
-    assert!(error.to_string().contains("the total of no elements needs an initial value"), "{error}");
+    assert!(error.to_string().contains("needs an initial value: add `.init(value)`"), "{error}");
     assert_eq!(scanner.reduce(leftmost).init(3).run(&[]).unwrap(), 3);
     for strategy in strategies::all().filter(needs_identity) {
         let error = Program::new(Leading, ScanKind::Inclusive, None, &{

@@ -217,7 +217,7 @@ fn damaged_bundles_are_refused_with_the_reason() {
     }
     // Without a GPU too, so that it is found where the program is made.
     let error = Scanner::builder().precompiled(&b"something else"[..]).build().unwrap_err();
-    let expected = "the precompiled kernels cannot be used: they are something else; make them anew with `scan_runtime::aot::Bundle`";
+    let expected = "the precompiled kernels cannot be used: they are something else; rebuild them with `scan_runtime::aot::Bundle`";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -237,7 +237,7 @@ fn bundles_that_cannot_be_compiled_are_errors_that_say_why() {
     );
     assert_eq!(
         error(Bundle::new().architecture("sm_70").with(&sum)),
-        "kernels need compute capability 7.5 or later, and sm_70 is older: use the CPU"
+        "kernels need compute capability 7.5 or later, and the device is sm_70: use the CPU"
     );
     // No compiler knows it.
     let unknown = error(Bundle::new().architecture("sm_999").with(&sum));
@@ -354,8 +354,8 @@ fn child_without_nvrtc() {
     // What was not is an error that says what to do.
     let error = machine_code(&scanner.scan(ops::sum::<i8>()), &limits, open(), None).unwrap_err().to_string();
     assert!(error.starts_with("Sum: inclusive scan, "), "{error}");
-    assert!(error.contains("for sm_90 is not among the precompiled kernels, and there is no NVRTC"), "{error}");
-    assert!(error.contains("add it to the bundle, or install NVRTC with `python3 -m pip install"), "{error}");
+    assert!(error.contains("for sm_90 is not among the precompiled kernels, and NVRTC is not installed"), "{error}");
+    assert!(error.contains("add the scan to the bundle, or install NVRTC with `python3 -m pip install"), "{error}");
 
     // So does a bundle that cannot be made here, and a scan without one.
     let error = bundle().compile().unwrap_err();

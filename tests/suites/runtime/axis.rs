@@ -59,7 +59,7 @@ fn arrays_of_another_length_are_refused() {
         assert!(matches!(found, Err(Error::AxisLength { what: "input", expected: 6, .. })), "{found:?}");
     }
     let found = down.run_into(&[1; 6], &mut [0; 5]).unwrap_err();
-    assert_eq!(found.to_string(), "the output has 5 elements, and an array of shape [2, 3] with these strides takes 6");
+    assert_eq!(found.to_string(), "the output has 5 elements; an array of shape [2, 3] with these strides needs 6");
     let padded = sums().axis(Axis::of(&[2, 3], 0).unwrap().strides(&[4, 1]).unwrap());
     assert!(matches!(padded.run(&[1; 7]), Err(Error::AxisGaps { .. })));
     assert!(matches!(padded.run_in_place(&mut [1; 6]), Err(Error::AxisLength { what: "buffer", .. })));
@@ -242,10 +242,10 @@ fn another_number_of_initial_values_is_refused() {
     let scanner = Scanner::cpu();
     let sums = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 0).unwrap());
     let found = sums().init_each(&[1, 2]).run(&[1; 6]);
-    assert!(matches!(found, Err(Error::InitialValues { found: 2, expected: 3 })), "{found:?}");
-    assert!(found.unwrap_err().to_string().starts_with("2 initial values for 3 segments or columns"));
+    assert!(matches!(found, Err(Error::Length { what: "initial values", found: 2, expected: 3, .. })), "{found:?}");
+    assert!(found.unwrap_err().to_string().starts_with("initial values of 2 elements, expected 3"));
     let found = sums().run_into_with_totals(&[1; 6], &mut [0; 6], &mut [0; 2]);
-    assert!(matches!(found, Err(Error::ResultLength { output: 2, expected: 3 })), "{found:?}");
+    assert!(matches!(found, Err(Error::Length { found: 2, expected: 3, .. })), "{found:?}");
     // Columns without elements have what they begin with.
     let of_nothing = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[0, 3], 0).unwrap());
     assert_eq!(of_nothing().init_each(&[7, 8, 9]).run_with_totals(&[]).unwrap().1, [7, 8, 9]);

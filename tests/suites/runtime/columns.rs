@@ -87,7 +87,7 @@ fn arrays_of_other_lengths_are_refused() {
     let error = run(3, 3, 3, 2).unwrap_err();
     assert!(matches!(error, Error::ColumnLength { what: "output", column: 1, len: 2, first: 3 }), "{error}");
     let error = run(3, 3, 4, 4).unwrap_err();
-    assert!(matches!(error, Error::OutputLength { input: 3, output: 4 }), "{error}");
+    assert!(matches!(error, Error::Length { what: "output", expected: 3, found: 4, .. }), "{error}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn another_number_of_flags_bits_or_keys_is_refused() {
         scan.by_keys(&[7_u8; 5]).columns().run_into(&input, &mut output),
     ];
     for error in errors.map(Result::unwrap_err) {
-        assert!(matches!(error, Error::SegmentsLength { len: 4, .. }), "{error}");
+        assert!(matches!(error, Error::Length { .. }), "{error}");
     }
 }
 

@@ -114,7 +114,7 @@ fn refuses_an_output_of_another_length() {
     let _limit = TimeLimit::seconds(600);
     let mut output = [0_i32; 3];
     let error = Scanner::cpu().scan(ops::sum()).run_into(&[1, 2], &mut output).unwrap_err();
-    assert!(matches!(error, Error::OutputLength { input: 2, output: 3 }), "{error}");
+    assert!(matches!(error, Error::Length { what: "output", expected: 2, found: 3, .. }), "{error}");
     assert_eq!(output, [0; 3]);
 }
 

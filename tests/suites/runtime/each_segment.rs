@@ -18,7 +18,10 @@ fn another_number_of_initial_values_is_refused() {
         let scanned = scanner.scan(ops::sum()).by_offsets(&offsets).init_each(values).run(&input);
         let reduced = scanner.reduce(ops::sum()).by_offsets(&offsets).init_each(values).run(&input);
         for error in [scanned.unwrap_err(), reduced.unwrap_err()] {
-            assert!(matches!(error, Error::InitialValues { found, expected: 2 } if found == values.len()), "{error}");
+            assert!(
+                matches!(error, Error::Length { what: "initial values", found, expected: 2, .. } if found == values.len()),
+                "{error}"
+            );
         }
     }
 }

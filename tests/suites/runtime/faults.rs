@@ -123,7 +123,10 @@ fn an_output_of_another_length_is_an_error_and_stays_as_it_was() {
     for len in [0, 2, 4] {
         let mut output = vec![7; len];
         let error = scanner.scan(ops::sum()).run_into(&[1, 2, 3], &mut output).err();
-        assert!(matches!(error, Some(Error::OutputLength { input: 3, output }) if output == len), "{error:?}");
+        assert!(
+            matches!(error, Some(Error::Length { what: "output", expected: 3, found: output, .. }) if output == len),
+            "{error:?}"
+        );
         assert!(output.iter().all(|&x| x == 7));
     }
 }
@@ -135,7 +138,7 @@ fn parts_scanned_as_the_errors_advise_are_the_whole() {
     let too_large = Error::OutOfDeviceMemory { requested: 2, free: 1, total: 1 }.to_string();
     let too_long = PlanError::TooLong { len: 2, max_len: 1 }.to_string();
     for error in [too_large, too_long] {
-        let advice = "in parts, each with the total of the part before it as initial value";
+        let advice = "in parts, each with the total of the previous part as initial value";
         assert!(error.ends_with(advice), "{error}");
     }
     fn check<Op: ScanOp + Clone>(scan: &Scan<Op>, input: &[Op::Input]) {

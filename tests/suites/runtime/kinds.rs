@@ -181,7 +181,7 @@ fn computed_places_beyond_an_array_are_refused() {
     let (input, mut kept) = ([1_u64, 3, 2, 5], [9; 2]);
     let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter())).columns();
     let error = scan.run_into_with_total(&input, scatter_computed((&mut kept,))).unwrap_err();
-    assert!(matches!(error, Error::ComputedPlace { array: 1, index: 3, place: 2, len: 2 }), "{error}");
+    assert!(matches!(error, Error::ComputedIndex { array: 1, element: 3, index: 2, len: 2 }), "{error}");
     assert_eq!(kept, [9; 2]);
     // What it takes.
     assert_eq!(scan.run_into_with_total(&input, (discard(), discard())).unwrap(), Some(3));
@@ -189,9 +189,9 @@ fn computed_places_beyond_an_array_are_refused() {
     let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).columns();
     let mut written = [9; 4];
     let error = scan.run_into(&[7, 255, 1], scatter_computed((&mut written,))).unwrap_err();
-    assert!(matches!(error, Error::ComputedPlace { array: 1, index: 2, place: 4, len: 4 }), "{error}");
+    assert!(matches!(error, Error::ComputedIndex { array: 1, element: 2, index: 4, len: 4 }), "{error}");
     let error = scan.run_into(&[255, 255, 1], scatter_computed((&mut written,))).unwrap_err();
-    assert!(matches!(error, Error::ComputedPlace { array: 1, index: 1, place: 4, len: 4 }), "{error}");
+    assert!(matches!(error, Error::ComputedIndex { array: 1, element: 1, index: 4, len: 4 }), "{error}");
     assert_eq!(written, [9; 4]);
 
     // The second array alone.
@@ -199,7 +199,7 @@ fn computed_places_beyond_an_array_are_refused() {
     let (mut registers, mut low) = ([9_u32; 2], [9_u8; 1]);
     let scan = scanner.scan(Router).columns();
     let error = scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut low))).unwrap_err();
-    assert!(matches!(error, Error::ComputedPlace { array: 2, index: 1, place: 1, len: 1 }), "{error}");
+    assert!(matches!(error, Error::ComputedIndex { array: 2, element: 1, index: 1, len: 1 }), "{error}");
     assert_eq!((registers, low), ([9; 2], [9; 1]));
 }
 
@@ -215,7 +215,7 @@ fn counts_of_results_do_not_wrap_around() {
     assert_eq!(total, Some(u32::MAX));
     let mut written = [9; 6];
     let error = narrow.columns().run_into(&input, scatter_computed((&mut written,))).unwrap_err();
-    assert!(matches!(error, Error::ComputedPlace { index: 0, .. }), "{error}");
+    assert!(matches!(error, Error::ComputedIndex { element: 0, .. }), "{error}");
     assert_eq!(written, [9; 6]);
 
     let wide = scanner.scan(ops::lifted::<odd, _>(ops::filter().places::<u64>())).init(u64::from(last));
@@ -248,14 +248,17 @@ fn places_out_of_range_and_unknown_lengths_are_refused() {
     let scan = Scanner::cpu().scan(Recurrence).columns();
     let (gates, mut states) = ([1_u32; 4], [9_u32; 4]);
     let error = scan.run_into((&gates, gather(&gates, &[0_u32, 1, 4, 0])), &mut states).unwrap_err();
-    assert!(matches!(error, Error::Place { what: "input", array: 1, index: 2, place: 4, len: 4 }), "{error}");
+    assert!(
+        matches!(error, Error::IndexOutOfBounds { what: "input", array: 1, position: 2, index: 4, len: 4 }),
+        "{error}"
+    );
     let error = scan.run_into((&gates, &gates), scatter(&mut states, &[0_u64, 1, 2, u64::MAX])).unwrap_err();
-    assert!(matches!(error, Error::Place { what: "output", array: 0, index: 3, len: 4, .. }), "{error}");
+    assert!(matches!(error, Error::IndexOutOfBounds { what: "output", array: 0, position: 3, len: 4, .. }), "{error}");
     assert_eq!(states, [9; 4]);
     let error = scan.run_into((indices(), indices()), discard()).unwrap_err();
     assert!(matches!(error, Error::UnknownLength), "{error}");
     let error = scan.run_into((indices(), gather(&gates, &[0_u32; 3])), &mut states).unwrap_err();
-    assert!(matches!(error, Error::OutputLength { input: 3, output: 4 }), "{error}");
+    assert!(matches!(error, Error::Length { what: "output", expected: 3, found: 4, .. }), "{error}");
     let error = scan.run_into((&gates, gather(&gates, &[0_u32; 3])), &mut states).unwrap_err();
     assert!(matches!(error, Error::ColumnLength { what: "input", column: 1, len: 3, first: 4 }), "{error}");
 }

@@ -137,7 +137,7 @@ fn the_default_is_explained_among_the_others() {
 
     // By block index, all blocks must be resident at once.
     let long = explain(&["--len", "1000000000"]);
-    assert!(long.contains("not available\n  chained by block index: 1000000000 elements are more"), "{long}");
+    assert!(long.contains("not available\n  chained by block index: 1000000000 elements exceed"), "{long}");
     let older = output(&["explain", "max", "f64", "--arch", "sm_80"]);
     assert!(older.contains("one cluster: ") && older.contains("need compute capability 9.0"), "{older}");
     let all = explain(&["--all", "--exclusive"]);

@@ -8,6 +8,7 @@ use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
     cuda::{bind, driver_error},
     device_scan::{DeviceTotals, Total},
+    error::expect_len,
     heads::InitialValues,
     room::room,
 };
@@ -17,8 +18,7 @@ pub(super) const HOST_VALUES: &str =
 
 /// An error if there is not one total for each column.
 pub(crate) fn check_totals(axis: &Axis, found: usize) -> Result<(), Error> {
-    let expected = axis.columns();
-    if found == expected { Ok(()) } else { Err(Error::ResultLength { output: found, expected }) }
+    expect_len("totals", found, axis.columns(), "there is one total for each column")
 }
 
 impl<'h, Op: ScanOp> AxisScan<'h, Op> {
@@ -34,7 +34,7 @@ impl<'h, Op: ScanOp> AxisScan<'h, Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
-    /// A run gives [`Error::InitialValues`] if there are more or fewer values than columns.
+    /// A run gives [`Error::Length`] if there are more or fewer values than columns.
     pub fn init_each(mut self, values: &'h [Op::Carry]) -> Self {
         self.scan.heads.initial_values = Some(InitialValues::new(values));
         self
@@ -65,7 +65,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run`](AxisScan::run), [`Error::InitialValues`], and [`PlanError::NoElements`](crate::PlanError::NoElements)
+    /// As [`run`](AxisScan::run), [`Error::Length`], and [`PlanError::NoElements`](crate::PlanError::NoElements)
     /// for the totals of columns without elements, if neither an initial value nor an identity tells them.
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_totals(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
@@ -90,7 +90,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run_with_totals`](AxisScan::run_with_totals); gaps are no error; and [`Error::ResultLength`] if there is
+    /// As [`run_with_totals`](AxisScan::run_with_totals); gaps are no error; and [`Error::Length`] if there is
     /// not one total for each column.
     pub fn run_into_with_totals(
         &self,
@@ -147,7 +147,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     /// Puts a value of its own before the first element of each column, from device memory when the scan runs, as
     /// [`AxisScan::init_each`] does.
     ///
-    /// The run gives [`Error::InitialValues`] if there is not one value for each column.
+    /// The run gives [`Error::Length`] if there is not one value for each column.
     pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceAxisScan { initial: Some(values), each: true, ..self }
     }

@@ -85,7 +85,7 @@ impl<Op: ScanOp + Clone> DeviceAxisScan<'_, Op> {
 
     fn prepare_for(&self, also: Also) -> Result<DeviceAxisPrepared<Op>, Error> {
         if self.prepared.is_some() {
-            return Err(Error::PreparedTwice);
+            return Err(Error::AlreadyPrepared);
         }
         self.check_values()?;
         let AxisScan { scan, axis, layout } = self.scan;
@@ -123,7 +123,7 @@ impl<Op: ScanOp> DeviceAxisScan<'_, Op> {
     }
 }
 
-/// Runs, which are those of [`DeviceAxisScan`], with its errors, and [`Error::OtherRun`] for a run of another kind than
+/// Runs, which are those of [`DeviceAxisScan`], with its errors, and [`Error::HandleMismatch`] for a run of another kind than
 /// the handle was prepared for.
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp> DeviceAxisPrepared<Op> {
@@ -135,7 +135,7 @@ impl<Op: ScanOp> DeviceAxisPrepared<Op> {
     pub(super) fn check(&self, brings: Brings) -> Result<(), Error> {
         match (self.brings.also, self.brings.initial) == (brings.also, brings.initial) {
             true => Ok(()),
-            false => Err(Error::OtherRun { prepared: self.brings.to_string(), found: brings.to_string() }),
+            false => Err(Error::HandleMismatch { prepared: self.brings.to_string(), found: brings.to_string() }),
         }
     }
 
