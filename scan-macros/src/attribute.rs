@@ -18,6 +18,9 @@ pub(crate) struct Options {
     pub(crate) vectorized: Option<Expr>,
 }
 
+/// The options of `scan_runtime::laws::Check` that take a value.
+const CHECK: [&str; 4] = ["tolerance", "longest_run", "cases", "seed"];
+
 /// The test of the laws that the user asked for: `laws`, `laws = samples`, or `laws(…)`.
 pub(crate) struct Laws {
     /// The word itself.
@@ -26,10 +29,8 @@ pub(crate) struct Laws {
     pub(crate) samples: Option<Expr>,
     /// `operator = …`: the value that is checked, where the type alone is none.
     pub(crate) operator: Option<Expr>,
-    /// `tolerance = …`
-    pub(crate) tolerance: Option<Expr>,
-    /// `in_order`
-    pub(crate) in_order: bool,
+    /// Options of `scan_runtime::laws::Check`, each with its argument: `tolerance = …`, `in_order`.
+    pub(crate) check: Vec<(Ident, Option<Expr>)>,
     /// The error in the options in the parentheses; the other options of the attribute are read anyway.
     errors: Vec<syn::Error>,
 }
@@ -37,8 +38,7 @@ pub(crate) struct Laws {
 impl Laws {
     /// The part after the word.
     fn parse(name: Ident, input: ParseStream) -> syn::Result<Self> {
-        let mut laws =
-            Laws { name, samples: None, operator: None, tolerance: None, in_order: false, errors: Vec::new() };
+        let mut laws = Laws { name, samples: None, operator: None, check: Vec::new(), errors: Vec::new() };
         if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
             laws.samples = Some(input.parse()?);
@@ -59,15 +59,20 @@ impl Laws {
         let name: Ident = input.call(Ident::parse_any)?;
         let value = match name.to_string().as_str() {
             "in_order" => {
-                self.in_order = true;
+                self.check.push((name, None));
                 return Ok(());
             }
             "samples" => &mut self.samples,
             "operator" => &mut self.operator,
-            "tolerance" => &mut self.tolerance,
+            option if CHECK.contains(&option) => {
+                input.parse::<Token![=]>()?;
+                self.check.push((name, Some(input.parse()?)));
+                return Ok(());
+            }
             _ => {
                 let message = format!(
-                    "unknown option `{name}` of `laws`: there is `samples = …`, `operator = …`, `tolerance = …` and `in_order`"
+                    "unknown option `{name}` of `laws`: there is `samples = …`, `operator = …`, {} and `in_order`",
+                    CHECK.map(|option| format!("`{option} = …`")).join(", ")
                 );
                 self.errors.push(syn::Error::new_spanned(&name, message));
                 if input.peek(Token![=]) {

@@ -210,8 +210,7 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
         Some(value) => quote!(#value),
         None => quote!(#self_ty),
     };
-    let tolerance = laws.tolerance.as_ref().map(|tolerance| quote!(.tolerance(#tolerance)));
-    let in_order = laws.in_order.then(|| quote!(.in_order()));
+    let options = laws.check.iter().map(|(option, value)| quote!(.#option(#value)));
     let run = match &laws.samples {
         Some(samples) => quote!(.run(&#value, #samples)),
         None => quote!(.run_on_default_samples(&#value)),
@@ -221,7 +220,7 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
         #[::core::prelude::v1::test]
         #[allow(non_snake_case)]
         fn #name() -> #krate::__private::LawsResult {
-            #krate::__private::laws_hold(&#krate::laws::Check::new()#tolerance #in_order #run?)
+            #krate::__private::laws_hold(&#krate::laws::Check::new()#(#options)* #run?)
         }
     }
 }

@@ -112,6 +112,23 @@ fn coarse(a: f32, b: f32) -> f32 {
     f32::from_bits((a + b).to_bits() & 0xffff_f000)
 }
 
+/// Counts to nine, and then begins again: only folds of ten inputs and more show that it is not associative with one.
+#[scan_op(identity = 0, laws(samples = [1, 1, 1, 1, 1, 1], longest_run = 3, cases = 200, seed = 7))]
+fn count_to_nine(a: u32, b: u32) -> u32 {
+    if a + b > 9 { 1 } else { a + b }
+}
+
+#[test]
+#[allow(unnameable_test_items, reason = "a test that must fail is called, not listed")]
+fn longer_runs_reach_what_shorter_ones_do_not() {
+    #[scan_op(identity = 0, laws(samples = [1, 1, 1, 1, 1, 1], longest_run = 9))]
+    fn count_to_nine(a: u32, b: u32) -> u32 {
+        if a + b > 9 { 1 } else { a + b }
+    }
+    let failure = laws_of_count_to_nine().expect_err("folds of nine and two");
+    assert!(format!("{failure:?}").contains("not associative"), "{failure:?}");
+}
+
 /// A test that passes prints the report, with what was left out: `cargo test -- --nocapture` shows it.
 #[test]
 fn the_test_prints_the_report() {
