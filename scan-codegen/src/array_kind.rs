@@ -1,4 +1,5 @@
-//! Kinds of arrays: a slice, items at places that an array or the operator gives, and arrays without memory.
+//! Kinds of arrays: a slice, items at places that an array or the operator gives, arrays without memory, neighbours, and
+//! arrays with strides of their own. `docs/extending/add-an-array-kind.md` says how to add one.
 
 use std::fmt;
 
@@ -18,6 +19,19 @@ pub enum ArrayKind {
     Computed,
     /// Nowhere. An item of an input is its own index, an item of an output is not written.
     NoMemory,
+    /// Of an input: item `i` is the one before item `i` of a slice, or an edge value where its row has none.
+    Previous,
+    /// The same with the one after it.
+    Next,
+    /// Of an input that is scanned along an axis: as strides of its own say.
+    Strided,
+}
+
+impl ArrayKind {
+    /// Whether an item is another one of the row.
+    pub(crate) fn is_neighbour(self) -> bool {
+        matches!(self, ArrayKind::Previous | ArrayKind::Next)
+    }
 }
 
 /// The kinds of the arrays of an input, or of an output, in their order. There are 16 at most.
@@ -39,6 +53,9 @@ impl ArrayKinds {
                 ArrayKind::Places(OffsetWidth::U64) => 2,
                 ArrayKind::NoMemory => 3,
                 ArrayKind::Computed => 4,
+                ArrayKind::Previous => 5,
+                ArrayKind::Next => 6,
+                ArrayKind::Strided => 7,
             };
             bits << shift
         });
@@ -52,7 +69,10 @@ impl ArrayKinds {
             1 => ArrayKind::Places(OffsetWidth::U32),
             2 => ArrayKind::Places(OffsetWidth::U64),
             3 => ArrayKind::NoMemory,
-            _ => ArrayKind::Computed,
+            4 => ArrayKind::Computed,
+            5 => ArrayKind::Previous,
+            6 => ArrayKind::Next,
+            _ => ArrayKind::Strided,
         }
     }
 
@@ -68,9 +88,14 @@ impl ArrayKinds {
 }
 
 impl ArrayKinds {
-    /// Whether all arrays are slices, or have no memory.
-    pub(crate) fn are_slices_or_nothing(self) -> bool {
-        (0..16).all(|index| matches!(self.of(index), ArrayKind::Slice | ArrayKind::NoMemory))
+    /// Whether some array is of such a kind.
+    pub(crate) fn any(self, is_such: impl Fn(ArrayKind) -> bool) -> bool {
+        (0..16).map(|index| self.of(index)).any(is_such)
+    }
+
+    /// Whether all arrays are slices, or of such a kind.
+    pub(crate) fn are_slices_or(self, is_such: impl Fn(ArrayKind) -> bool) -> bool {
+        !self.any(|kind| kind != ArrayKind::Slice && !is_such(kind))
     }
 }
 
@@ -93,10 +118,13 @@ mod tests {
             ArrayKind::Places(OffsetWidth::U64),
             ArrayKind::Places(OffsetWidth::U32),
             ArrayKind::Computed,
+            ArrayKind::Previous,
+            ArrayKind::Next,
+            ArrayKind::Strided,
         ];
         let given = ArrayKinds::new(kinds);
-        assert_eq!((0..5).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
-        assert_eq!((given.of(5), given.of(15), given.of(99)), Default::default());
+        assert_eq!((0..8).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
+        assert_eq!((given.of(8), given.of(15), given.of(99)), Default::default());
         assert!(!given.are_slices() && ArrayKinds::new([ArrayKind::Slice; 3]).are_slices());
         let last = ArrayKinds::new((0..16).map(|index| if index == 15 { ArrayKind::NoMemory } else { kinds[1] }));
         assert_eq!(last.of(15), ArrayKind::NoMemory);

@@ -79,6 +79,14 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// An array of an input or an output is of a kind that it cannot be of.
+    #[error("the arrays of the {what} can be {kinds}")]
+    ArrayKinds {
+        /// `input` or `output`.
+        what: &'static str,
+        /// The kinds that there are.
+        kinds: &'static str,
+    },
     /// A scan along an axis cannot do this.
     #[error("a scan along an axis cannot do this: {why}")]
     Columns {

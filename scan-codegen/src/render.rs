@@ -19,7 +19,7 @@ use crate::{
     plan::{Pipeline, Plan},
     rooms::{
         algebra::{self, AlgebraWords},
-        arrays::{ArraysWords, PlaceWords},
+        arrays::{ArraysWords, Named, PlaceWords},
         heads::{self, Engine, HeadsWords},
         start::{self, StartWords},
     },
@@ -158,6 +158,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     let in_slices = plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices();
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     parts.extend((!in_slices).then_some("zipped/kinds"));
+    parts.extend(plan.spec.input_kinds.any(ArrayKind::is_neighbour).then_some("zipped/neighbours"));
     parts.extend(plan.spec.output_kinds.are_computed().then_some("zipped/computed"));
     parts.push(if is_zipped { "zipped/arrays" } else { "one_array/overlap" });
     parts.extend(plan.programmatic.then_some("launches"));
@@ -173,7 +174,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
         Engine::Pipeline => parts.extend(["status", "look_ahead"]),
     }
     if engine != Engine::Memory {
-        parts.extend(runs(operator, plan, pipeline, in_slices));
+        parts.extend(runs(operator, plan, pipeline));
     }
     parts.extend([heads::masks(&plan.spec.segments), "prefix", start::start(operator, &plan.spec)]);
     parts.extend((engine == Engine::Pipeline).then_some("pipeline/tile"));
@@ -189,13 +190,15 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
             parts.push("scan_tile");
         }
         Engine::Registers => {
-            let tile = if is_zipped { "zipped/tile" } else { "one_array/tile" };
-            parts.extend(["register_tile", "run_transfer", tile, "load_tile", "run_scan"]);
+            parts.extend(["register_tile", "run_transfer"]);
+            parts.extend(if is_zipped { &["zipped/items", "zipped/tile"][..] } else { &["one_array/tile"] });
+            parts.extend(["load_tile", "run_scan"]);
             parts.extend(["scan_warp", reduce_run, "in_registers"]);
         }
         Engine::Pipeline => {
-            let transfer = if is_zipped { "zipped/transfer" } else { "one_array/transfer" };
-            parts.extend(["pipeline/tiles", "pipeline/transfer", transfer, "scan_warp"]);
+            parts.extend(["pipeline/tiles", "pipeline/transfer"]);
+            parts.extend(if is_zipped { &["zipped/items", "zipped/transfer"][..] } else { &["one_array/transfer"] });
+            parts.push("scan_warp");
             parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
                 (true, _, _) => ["pipeline/kept_states"].as_slice(),
                 (_, true, true) => &["pipeline/run_parts_from_end", "pipeline/scanned_inputs"],
@@ -229,12 +232,9 @@ pub(crate) fn opaque(operator: &OpSource) -> &'static str {
 }
 
 /// The templates of a thread's run, and of its results.
-fn runs(operator: &OpSource, plan: &Plan, pipeline: Pipeline, in_slices: bool) -> Vec<&'static str> {
+fn runs(operator: &OpSource, plan: &Plan, pipeline: Pipeline) -> Vec<&'static str> {
     if plan.zipped.is_some() {
-        let mut parts = vec!["zipped/units"];
-        parts.extend((!in_slices).then_some("zipped/stage"));
-        parts.extend(["zipped/run", opaque(operator)]);
-        return parts;
+        return vec!["zipped/units", "zipped/run", opaque(operator)];
     }
     let run = match (pipeline.streams, plan.input_unit) {
         (true, _) => "run/streamed",
@@ -289,9 +289,7 @@ struct Words<'a> {
     stage_inputs: &'static str,
     stage_outputs: &'static str,
     #[serde(flatten)]
-    expressions: ArraysWords,
-    /// An element of each array in its stage, for results.
-    staged_places: String,
+    types: ArraysWords,
     /// How many elements lie before the input where tiles begin.
     head_padding: String,
     input_arrays: Vec<ArrayWords<'a>>,
@@ -495,15 +493,12 @@ struct ArrayWords<'a> {
     #[serde(skip)]
     kind: ArrayKind,
     slice: bool,
-    #[serde(flatten)]
+    #[serde(skip)]
     place: PlaceWords,
     /// The type of places that the operator computes, of the array that has them.
     places: &'static str,
     /// Whether its items go to places that the operator computes.
     computed: bool,
-    /// The functions that load and store it.
-    load: &'static str,
-    store: &'static str,
     /// A unit of a thread's run, how many units a run has, and the bytes of one.
     piece: String,
     units: u64,
@@ -528,12 +523,18 @@ impl<'a> ArrayWords<'a> {
             field,
             places: "",
             computed: kind == ArrayKind::Computed,
-            load: if slice { "load_array" } else { "load_items" },
-            store: if slice { "store_array" } else { "store_items" },
             piece: if unit > 0 { format!("RunUnit<{unit}>") } else { ty.to_owned() },
             units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
             unit_bytes: unit_bytes.into(),
         }
+    }
+
+    fn in_memory(&self) -> Named<'a> {
+        (self.name, self.place.clone())
+    }
+
+    fn in_stage(&self) -> Named<'a> {
+        (self.name, PlaceWords::new(self.name, self.ty, self.ty, &self.field, ArrayKind::Slice))
     }
 }
 
@@ -589,6 +590,12 @@ impl<'a> Words<'a> {
         let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
         let (of_inputs, of_outputs) =
             if zipped.is_some() { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
+        // In a stage all arrays are slices.
+        let types = ArraysWords::none()
+            .inputs("Inputs", input_by_field, input_arrays.iter().map(ArrayWords::in_memory))
+            .outputs("Outputs", "OutputElement", output_targets.iter().map(ArrayWords::in_memory))
+            .inputs("StageInputs", input_by_field, input_arrays.iter().map(ArrayWords::in_stage))
+            .outputs("StageOutputs", "StageElement", output_arrays.iter().map(ArrayWords::in_stage));
         let stage_outputs = if plan.spec.output_kinds.are_slices() { of_outputs } else { "StageOutputs" };
         let in_place =
             !pipeline.keeps_states && zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place);
@@ -608,15 +615,7 @@ impl<'a> Words<'a> {
             outputs: of_outputs,
             stage_inputs: if plan.spec.input_kinds.are_slices() { of_inputs } else { "StageInputs" },
             stage_outputs,
-            expressions: ArraysWords::new(
-                input_arrays.iter().map(|array| array.name),
-                input_by_field,
-                output_targets.iter().map(|array| (array.name, &array.place)),
-            ),
-            staged_places: format!(
-                "{{{}}}",
-                output_arrays.iter().map(|array| format!("&this->{}[i]", array.name)).collect::<Vec<_>>().join(", ")
-            ),
+            types,
             head_padding,
             input_in_slices: plan.spec.input_kinds.are_slices(),
             output_in_slices: plan.spec.output_kinds.are_slices(),

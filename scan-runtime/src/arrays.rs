@@ -1,10 +1,12 @@
-//! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, scattered outputs, and
-//! outputs that are not written.
+//! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, neighbours, inputs with
+//! strides of their own, scattered outputs, and outputs that are not written.
 //!
 //! | array | of inputs | of outputs |
 //! |---|---|---|
 //! | a slice, or what borrows as one | `&x` | `&mut y` |
 //! | an item for each element, at a place that another array tells | [`gather`], [`device_gather`] | [`scatter`], [`device_scatter`] |
+//! | the item before each element, or the one after it, with an edge value | [`previous`], [`next`], [`device_previous`], [`device_next`] | |
+//! | an item for each element along an axis, where strides of its own say, which may repeat it | [`strided`], [`device_strided`] | |
 //! | items for some elements, at places that the operator computes: none, one, or up to `K` an element | | [`scatter_computed`] |
 //! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
 //!
@@ -44,7 +46,8 @@
 //! ```
 //!
 //! In a reversed scan the places and the indices are those of memory, as of a slice. In host memory places are followed
-//! by the host: what is gathered is copied before the scan, and what is scattered after it. Indices and discarded
+//! by the host: what is gathered, a neighbour, or has strides of its own is copied before the scan, and what is scattered
+//! after it. Indices and discarded
 //! results take memory during a scan on the CPU; a GPU reads and writes none for them, but for indices along an axis
 //! whose columns are not contiguous. Over device memory the kernels follow places, item by item, beside slices that are
 //! copied in bulk;
@@ -54,4 +57,6 @@ pub use crate::columns::kinds::{
     DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, PlacedAt, Scatter,
     ScatterComputed, Sink, Source, device_gather, device_scatter, discard, gather, indices, scatter, scatter_computed,
 };
+pub use crate::columns::neighbours::{DeviceNeighbour, Neighbour, device_next, device_previous, next, previous};
+pub use crate::columns::strided::{DeviceStrided, Strided, device_strided, strided};
 pub use crate::columns::tuples::{DeviceSinks, DeviceSources, Sinks, Sources};

@@ -4,6 +4,8 @@ mod axis;
 mod device;
 mod host;
 pub(crate) mod kinds;
+pub(crate) mod neighbours;
+pub(crate) mod strided;
 pub(crate) mod tuples;
 
 use scan_codegen::{ArrayKinds, Arrays, ScanSpec};

@@ -12,7 +12,7 @@ use crate::{
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{Brings, DeviceWork, InitialOnDevice, task},
     error::{expect_len, expect_output},
-    heads::{DeviceHeads, NoHeads, check_initial_values},
+    heads::{DeviceHeads, HeadKind, NoHeads, check_initial_values},
     scan::Also,
 };
 
@@ -112,6 +112,14 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
 
     pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
         DeviceScan { layouts, ..self }
+    }
+
+    /// Elements of a row, if segments are rows.
+    pub(crate) fn row(&self) -> Option<usize> {
+        match self.heads.kind {
+            HeadKind::Rows { len } => Some(len),
+            _ => None,
+        }
     }
 
     /// The same run of arrays of these kinds.

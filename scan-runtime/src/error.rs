@@ -267,6 +267,38 @@ pub enum Error {
         /// The shape of the array.
         shape: Vec<usize>,
     },
+    /// An array with strides of its own is to be scanned without an axis, so that it has no shape.
+    #[error(
+        "array {array} of the input has strides of its own, which are those of the dimensions of a shape: scan along an \
+         axis, with `.axis(Axis::of(&shape, axis)?)`"
+    )]
+    NoAxis {
+        /// Which array: that of the field of this number.
+        array: usize,
+    },
+    /// An array with strides of its own has too few items.
+    #[error(
+        "array {array} of the input has {found} items, and its strides reach {expected} in an array of shape {shape:?}"
+    )]
+    StridedLength {
+        /// Which array: that of the field of this number.
+        array: usize,
+        /// How many items it has.
+        found: usize,
+        /// How many its strides reach.
+        expected: usize,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// The input's strides along an axis repeat elements, which are to have neighbours, or values of another array.
+    #[error(
+        "the strides of the axis repeat elements, so array {array} of the input cannot lie as they say: leave the axis \
+         contiguous, and give strides to the arrays that repeat, with `arrays::strided`"
+    )]
+    AxisRepeats {
+        /// Which array: that of the field of this number.
+        array: usize,
+    },
     /// Two arrays have different shapes.
     #[error("the output has shape {output:?}, expected {input:?}, the shape of the input")]
     AxisShapes {

@@ -281,3 +281,31 @@ fn places(layout: Arrays, element: &scan_codegen::ElementType) -> Vec<(usize, us
         _ => vec![(0, element.size)],
     }
 }
+
+/// The items of an array, of which each in turn becomes the neighbour of the one at its place: `neighbour` gives the place
+/// of that, or none at an edge.
+pub fn neighbours(bytes: &[u8], item: usize, edge: &[u8], neighbour: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
+    let of_place = |place| neighbour(place).map_or(edge, |found| &bytes[found * item..][..item]);
+    (0..bytes.len() / item).flat_map(of_place).copied().collect()
+}
+
+/// The neighbour of a place in rows of so many items.
+pub fn neighbour_in_row(place: usize, row: usize, after: bool) -> Option<usize> {
+    match after {
+        true => (!(place + 1).is_multiple_of(row)).then_some(place + 1),
+        false => (!place.is_multiple_of(row)).then(|| place - 1),
+    }
+}
+
+/// An edge value that is no item of an array that begins with these bytes.
+pub fn edge_of(first: &[u8]) -> Vec<u8> {
+    first.iter().map(|byte| !byte).collect()
+}
+
+/// What kernels are given behind the pointer to the items of which they read the neighbours.
+pub fn neighbour_words(row: usize, edge: &[u8]) -> Vec<u8> {
+    let mut words = [0_u64, row as u64].map(u64::to_le_bytes).concat();
+    words.extend(edge);
+    words.resize(words.len().next_multiple_of(8), 0);
+    words
+}

@@ -148,10 +148,17 @@ impl Axis {
     }
 
     fn check_strides(&self, strides: &[usize]) -> Result<(), AxisError> {
+        self.len_with(strides).map(drop)
+    }
+
+    /// The length that memory must have, in elements, to hold an array of this shape with these strides.
+    #[doc(hidden)]
+    pub fn len_with(&self, strides: &[usize]) -> Result<usize, AxisError> {
         if strides.len() != self.shape.len() {
             return Err(AxisError::Strides { strides: strides.len(), dimensions: self.shape.len() });
         }
-        checked_reach(&self.shape, strides).map(drop)
+        checked_reach(&self.shape, strides)?;
+        Ok(self.memory(strides))
     }
 
     /// Elements of each dimension.
@@ -208,24 +215,28 @@ impl Axis {
 
     /// The layout that a kernel is given. Dimensions that can be merged are merged.
     pub fn layout(&self) -> ColumnLayout {
-        let number = |number: usize| number as u64;
+        self.layout_with(&[])
+    }
+
+    /// The same where some arrays of the input have these strides of their own.
+    #[doc(hidden)]
+    pub fn layout_with(&self, own: &[&[usize]]) -> ColumnLayout {
         // Of an array with a value for each column: contiguous, of the shape without the axis.
         let mut value_strides = vec![1; self.shape.len()];
         for k in (1..self.shape.len()).rev() {
             let extent = if k == self.axis { 1 } else { self.shape[k] };
             value_strides[k - 1] = value_strides[k] * extent;
         }
-        let mut dimensions: Vec<Dimension> = (0..self.shape.len())
-            .filter(|&k| k != self.axis && self.shape[k] != 1)
-            .map(|k| Dimension {
-                extent: number(self.shape[k]),
-                input_stride: number(self.input_strides[k]),
-                output_stride: number(self.output_strides[k]),
-                value_stride: number(value_strides[k]),
-            })
-            .collect();
+        let arrays = [&self.input_strides[..], &self.output_strides, &value_strides];
+        let strides_of = |k: usize| {
+            let strides = arrays.iter().chain(own).map(|strides| strides.get(k).copied().unwrap_or(0));
+            strides.map(|stride| stride as u64).collect::<Vec<_>>()
+        };
+        let others = (0..self.shape.len()).filter(|&k| k != self.axis && self.shape[k] != 1);
+        let mut dimensions: Vec<Dimension> =
+            others.map(|k| Dimension { extent: self.shape[k] as u64, strides: strides_of(k) }).collect();
         // The last of them counts fastest: where it lies closest, neighbouring columns lie side by side.
-        dimensions.sort_by_key(|dimension| std::cmp::Reverse((dimension.output_stride, dimension.input_stride)));
+        dimensions.sort_by_key(|dimension| std::cmp::Reverse((dimension.strides[OUTPUT], dimension.strides[INPUT])));
         let mut merged: Vec<Dimension> = Vec::new();
         for inner in dimensions.into_iter().rev() {
             match merged.last_mut() {
@@ -234,13 +245,11 @@ impl Axis {
             }
         }
         let columns = merged.iter().map(|dimension| dimension.extent).product();
-        let (length, steps) = match self.shape[self.axis] {
-            // Where there is but one row, no step is ever made.
-            length @ (0 | 1) => (length, [1, 1]),
-            length => (length, [self.input_strides[self.axis], self.output_strides[self.axis]].map(number)),
-        };
-        let [input_step, output_step] = steps;
-        ColumnLayout { length: number(length), columns, input_step, output_step, dimensions: merged }
+        let mut steps = strides_of(self.axis);
+        if self.shape[self.axis] <= 1 {
+            steps.fill(1); // where there is but one row, no step is ever made
+        }
+        ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged }
     }
 }
 
@@ -260,23 +269,26 @@ fn checked_reach(shape: &[usize], strides: &[usize]) -> Result<usize, AxisError>
     reach(shape, strides).filter(|&reach| reach < isize::MAX as usize).ok_or_else(|| too_large(shape))
 }
 
-/// A dimension of an array other than the one that is scanned. Strides are in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A dimension of an array other than the one that is scanned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Dimension {
     extent: u64,
-    input_stride: u64,
-    output_stride: u64,
-    /// In an array that has one value for each column.
-    value_stride: u64,
+    /// In elements: of the input, of the output, of an array that has one value for each column, and of each array with
+    /// strides of its own.
+    strides: Vec<u64>,
 }
+
+/// Which of the strides are those of the input, of the output, and of an array that has one value for each column; and
+/// the first ones that are an array's own.
+const INPUT: usize = 0;
+const OUTPUT: usize = 1;
+const VALUE: usize = 2;
+const OWN: usize = 3;
 
 impl Dimension {
     /// Whether the two are one: an index of `outer` leads just beyond this one.
     fn contains_next(&self, outer: &Dimension) -> bool {
-        let leads = |stride: u64, next| stride.checked_mul(self.extent) == Some(next);
-        leads(self.input_stride, outer.input_stride)
-            && leads(self.output_stride, outer.output_stride)
-            && leads(self.value_stride, outer.value_stride)
+        self.strides.iter().zip(&outer.strides).all(|(stride, next)| stride.checked_mul(self.extent) == Some(*next))
     }
 }
 
@@ -286,8 +298,8 @@ impl Dimension {
 pub struct ColumnLayout {
     length: u64,
     columns: u64,
-    input_step: u64,
-    output_step: u64,
+    /// From an element of a column to the next, of the same arrays as the strides.
+    steps: Vec<u64>,
     /// The innermost first.
     dimensions: Vec<Dimension>,
 }
@@ -299,14 +311,17 @@ impl ColumnLayout {
     /// Words of the kernels' `Layout`.
     const WORDS: usize = 5 + 4 * Self::DIMENSIONS;
 
+    /// Words of the kernels' `Strided`: the pointer, the step, and a stride for each dimension.
+    pub(crate) const STRIDED_WORDS: usize = 2 + Self::DIMENSIONS;
+
     /// One column of contiguous elements.
     pub fn of_one_column(length: u64) -> Self {
-        ColumnLayout { length, columns: 1, input_step: 1, output_step: 1, dimensions: Vec::new() }
+        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new() }
     }
 
     /// Contiguous columns, one behind the other.
     pub(crate) fn of_rows(length: u64, columns: u64) -> Self {
-        let dimension = Dimension { extent: columns, input_stride: length, output_stride: length, value_stride: 1 };
+        let dimension = Dimension { extent: columns, strides: vec![length, length, 1] };
         ColumnLayout { columns, dimensions: vec![dimension], ..ColumnLayout::of_one_column(length) }
     }
 
@@ -328,11 +343,10 @@ impl ColumnLayout {
     /// Whether the columns are contiguous, one behind the other: rows of [`length`](ColumnLayout::length) elements, as
     /// [`Segments::Rows`](crate::Segments::Rows) has them.
     pub fn is_rows(&self) -> bool {
-        let leads = |stride| stride == self.length;
-        [self.input_step, self.output_step] == [1, 1]
-            && match self.dimensions[..] {
+        self.steps() == [1, 1]
+            && match &self.dimensions[..] {
                 [] => true,
-                [one] => leads(one.input_stride) && leads(one.output_stride),
+                [one] => one.strides[..=OUTPUT] == [self.length; 2],
                 _ => false,
             }
     }
@@ -340,11 +354,11 @@ impl ColumnLayout {
     /// How many neighbouring columns lie side by side, a power of two: all strides and steps are multiples of it.
     pub fn grain(&self) -> u64 {
         let [inner, outer @ ..] = &self.dimensions[..] else { return 1 };
-        if [inner.input_stride, inner.output_stride] != [1, 1] {
+        if inner.strides[..=OUTPUT] != [1, 1] {
             return 1;
         }
-        let strides = outer.iter().flat_map(|dimension| [dimension.input_stride, dimension.output_stride]);
-        let steps = if self.length > 1 { [self.input_step, self.output_step] } else { [0, 0] };
+        let strides = outer.iter().flat_map(|dimension| &dimension.strides[..=OUTPUT]).copied();
+        let steps = self.steps.iter().take(if self.length > 1 { OWN - 1 } else { 0 }).copied();
         let numbers = strides.chain(steps).chain([inner.extent]);
         let bits = numbers.fold(MOST_GRAIN, |bits, number| bits | number);
         1 << bits.trailing_zeros()
@@ -353,32 +367,37 @@ impl ColumnLayout {
     /// What the kernels' `Layout` holds.
     pub fn words(&self) -> [u64; Self::WORDS] {
         let mut words = [0; Self::WORDS];
-        let numbers = [self.length, self.columns, self.input_step, self.output_step, self.dimensions.len() as u64];
+        let [input, output] = self.steps();
+        let numbers = [self.length, self.columns, input as u64, output as u64, self.dimensions.len() as u64];
         words[..5].copy_from_slice(&numbers);
-        for (k, dimension) in self.dimensions.iter().enumerate() {
-            let Dimension { extent, input_stride, output_stride, value_stride } = *dimension;
-            let parts = [extent, input_stride, output_stride, value_stride];
-            for (array, part) in parts.into_iter().enumerate() {
-                words[5 + array * Self::DIMENSIONS + k] = part;
+        for (k, Dimension { extent, strides }) in self.dimensions.iter().enumerate() {
+            for (array, part) in [extent].into_iter().chain(&strides[..OWN]).enumerate() {
+                words[5 + array * Self::DIMENSIONS + k] = *part;
             }
         }
         words
     }
 
+    /// What the kernels' `Strided` holds behind the pointer, of the array with strides of its own of this number.
+    #[doc(hidden)]
+    pub fn strided_words(&self, number: usize) -> impl Iterator<Item = u64> {
+        let strides = self.dimensions.iter().map(move |dimension| dimension.strides.get(OWN + number));
+        let words = std::iter::once(self.steps.get(OWN + number)).chain(strides);
+        words.map(|word| word.copied().unwrap_or(0)).chain(std::iter::repeat(0)).take(Self::STRIDED_WORDS - 1)
+    }
+
     /// From an element of a column to the next, in the input and in the output.
     #[doc(hidden)]
     pub fn steps(&self) -> [usize; 2] {
-        [self.input_step, self.output_step].map(|step| step as usize)
+        [INPUT, OUTPUT].map(|array| self.steps[array] as usize)
     }
 
     /// The dimensions other than the scanned one, the innermost first: the extent, and the strides of input, output,
     /// and of an array with one value for each column.
     #[doc(hidden)]
     pub fn dimensions(&self) -> impl Iterator<Item = (usize, [usize; 3])> {
-        let part = |part: &Dimension| {
-            let strides = [part.input_stride, part.output_stride, part.value_stride];
-            (part.extent as usize, strides.map(|stride| stride as usize))
-        };
+        let part =
+            |part: &Dimension| (part.extent as usize, [INPUT, OUTPUT, VALUE].map(|array| part.strides[array] as usize));
         self.dimensions.iter().map(part)
     }
 }
@@ -389,7 +408,7 @@ mod tests {
 
     fn layout(axis: Axis) -> (u64, u64, Vec<(u64, u64, u64)>) {
         let layout = axis.layout();
-        let dimensions = layout.dimensions.iter().map(|part| (part.extent, part.input_stride, part.output_stride));
+        let dimensions = layout.dimensions.iter().map(|part| (part.extent, part.strides[INPUT], part.strides[OUTPUT]));
         (layout.length, layout.columns, dimensions.collect())
     }
 
@@ -523,6 +542,23 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(of_dimensions), [[5, 3], [2, 200], [11, 700], [1, 5]]);
         let dimensions: Vec<_> = axis.layout().dimensions().collect();
         assert_eq!((dimensions, axis.layout().steps()), (vec![(5, [2, 11, 1]), (3, [200, 700, 5])], [30, 90]));
+    }
+
+    /// Dimensions are one only where they are one in every array.
+    #[test]
+    fn arrays_with_strides_of_their_own_keep_dimensions_apart() {
+        let axis = Axis::of(&[2, 9, 3, 4], 1).unwrap();
+        assert_eq!(layout(axis.clone()).2, [(12, 1, 1), (2, 108, 108)]);
+        // One item for the last dimension, and one that is contiguous.
+        let layout = axis.layout_with(&[&[27, 3, 1, 0], &[108, 12, 4, 1]]);
+        assert_eq!(layout.dimensions().map(|(extent, _)| extent).collect::<Vec<_>>(), [4, 3, 2]);
+        let words = |number| layout.strided_words(number).collect::<Vec<_>>();
+        assert_eq!(words(0), [3, 0, 1, 27, 0, 0, 0, 0]);
+        assert_eq!(words(1), [12, 1, 4, 108, 0, 0, 0, 0]);
+        assert_eq!(words(2), [0; 8]);
+        assert_eq!(axis.layout_with(&[&[0, 3, 0, 0]]).dimensions().count(), 2);
+        assert_eq!([axis.len_with(&[27, 3, 1, 0]), axis.len_with(&[0, 0, 0, 5])], [Ok(54), Ok(16)]);
+        assert_eq!(axis.len_with(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 4 }));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::{fmt, ops::RangeInclusive};
 
 use super::{array::ColumnArray, axis::ColumnLayout};
 use crate::{
-    array_kind::ArrayKind,
+    array_kind::{ArrayKind, ArrayKinds},
     constants::{PACKET_PAYLOAD, WARP, WORD},
+    element::ElementType,
     error::PlanError,
     kernel_role::KernelRole,
     limits::DeviceLimits,
@@ -164,10 +165,12 @@ pub fn plan_columns(
     let device = *limits;
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
-    let inputs: Vec<_> = spec.input.items(&operator.input).into_iter().map(ColumnArray::of).collect();
-    let outputs = spec.output.items(&operator.output).into_iter().enumerate();
-    let outputs = outputs.filter(|&(index, _)| spec.output_kinds.of(index) == ArrayKind::Slice);
-    let outputs: Vec<_> = outputs.map(|(_, item)| ColumnArray::of(item)).collect();
+    let arrays = |items: Vec<&ElementType>, kinds: ArrayKinds| {
+        let arrays = items.into_iter().enumerate().map(|(index, item)| ColumnArray::of(item, kinds.of(index)));
+        arrays.filter(|array| array.kind != ArrayKind::NoMemory).collect::<Vec<_>>()
+    };
+    let inputs = arrays(spec.input.items(&operator.input), spec.input_kinds);
+    let outputs = arrays(spec.output.items(&operator.output), spec.output_kinds);
     let (input_bytes, output_bytes) = (bytes_of(&inputs), bytes_of(&outputs));
     let items = || inputs.iter().chain(&outputs).map(|array| array.bytes);
     let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
@@ -243,8 +246,13 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if !spec.segments.is_none() {
         return refused("it restarts with each column, and nowhere else: scan without segments");
     }
-    if !spec.input_kinds.are_slices() || !spec.output_kinds.are_slices_or_nothing() {
-        return refused("it reads slices and writes slices: nothing gathered, scattered or made of indices");
+    let is_read = |kind: ArrayKind| kind.is_neighbour() || kind == ArrayKind::Strided;
+    if !spec.input_kinds.are_slices_or(is_read) || !spec.output_kinds.are_slices_or(|kind| kind == ArrayKind::NoMemory)
+    {
+        return refused(
+            "it reads slices, neighbours and arrays with strides of their own, and writes slices: nothing gathered, \
+             scattered or made of indices",
+        );
     }
     if spec.total {
         return refused("it has a total for each column: use the runs `…_with_totals`");
@@ -312,11 +320,17 @@ impl ColumnsPlan {
         if kernel == KernelRole::ScanColumns { self.tile_bytes() } else { 0 }
     }
 
-    /// Whether it is for an array that lies like this at these addresses, of the first item of each array of the input,
-    /// and of the output. Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
+    /// Whether it is for an array that lies like this, where kernels are given these words for the arrays of the input,
+    /// and of the output: the address of the first item of each, and what its kind needs. Where it is not,
+    /// [`unaligned`](ColumnsPlan::unaligned) is.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
-        let aligned = |arrays: &[ColumnArray], addresses: &[u64]| {
-            arrays.iter().zip(addresses).all(|(array, address)| address.is_multiple_of(array.unit.into()))
+        let aligned = |arrays: &[ColumnArray], words: &[u64]| {
+            let mut words = words.iter();
+            arrays.iter().all(|array| {
+                let address = words.next().copied().unwrap_or(0);
+                words.by_ref().take(array.words() - 1).for_each(drop);
+                address.is_multiple_of(array.unit.into())
+            })
         };
         layout.length() <= self.longest
             && layout.columns() <= self.most_columns

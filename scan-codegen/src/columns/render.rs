@@ -68,7 +68,10 @@ struct Words<'a> {
     output_slices: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
     #[serde(flatten)]
-    expressions: ArraysWords,
+    types: ArraysWords,
+    /// The arrays of the input from the first row of a thread's part on, and the statements that move them to the next.
+    first_row: String,
+    next_row: String,
     /// The same: all results are written.
     output_targets: Vec<ArrayWords<'a>>,
     pieces: Vec<PieceWords>,
@@ -86,15 +89,18 @@ struct ArrayWords<'a> {
     field: String,
     /// How its pointer is named within those of the input or output: `.name`, or nothing where there is one only.
     pointer: String,
-    #[serde(flatten)]
+    #[serde(skip)]
     place: PlaceWords,
     bytes: u32,
     /// Bytes of an element that lie in the arrays before it.
     before: u32,
     /// What a thread reads or writes at once: its type, its bytes, and how often for a row.
     piece: String,
-    unit: u32,
     pieces: u32,
+    /// The statement that begins to load a piece of a row.
+    load: String,
+    #[serde(skip)]
+    kind: ArrayKind,
 }
 
 /// What threads read or write at once.
@@ -122,7 +128,7 @@ fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
     units.into_iter().map(piece).collect()
 }
 
-/// The words of the slices among the arrays of elements: `one` is the name and the type of the only one.
+/// The words of arrays: `one` is the name and the type of the only one.
 fn array_words<'a>(
     arrays: &[ColumnArray],
     width: u32,
@@ -135,7 +141,7 @@ fn array_words<'a>(
     let named = fields_of.chain(fields.is_none().then_some(one));
     let mut before = 0;
     let words = |((name, ty), array): ((&'a str, &'a str), &ColumnArray)| {
-        let ColumnArray { bytes, unit, .. } = *array;
+        let ColumnArray { bytes, unit, kind, .. } = *array;
         let member = |is_member: bool| if is_member { format!(".{name}") } else { String::new() };
         let start = before;
         before += bytes;
@@ -144,16 +150,36 @@ fn array_words<'a>(
             ty,
             field: member(fields.is_some()),
             pointer: member(zipped),
-            place: PlaceWords::new(name, ty, ty, &member(fields.is_some()), ArrayKind::Slice),
+            place: PlaceWords::new(name, ty, ty, &member(fields.is_some()), kind),
             bytes,
             before: start,
             piece: format!("Piece{unit}"),
-            unit,
             pieces: width * bytes / unit,
+            load: array.load(&format!("from{}", member(zipped))),
+            kind,
         }
     };
-    let slices = named.enumerate().filter(|&(index, _)| kinds.of(index) == ArrayKind::Slice).map(|(_, named)| named);
-    slices.zip(arrays).map(words).collect()
+    let planned = named.enumerate().filter(|&(index, _)| kinds.of(index) != ArrayKind::NoMemory);
+    planned.map(|(_, named)| named).zip(arrays).map(words).collect()
+}
+
+/// Those of them that are slices.
+fn slices<'a>(arrays: &[ArrayWords<'a>]) -> Vec<ArrayWords<'a>> {
+    arrays.iter().filter(|array| array.kind == ArrayKind::Slice).cloned().collect()
+}
+
+/// The arrays of the input from the first row of a thread's part on, and the statements that move them to the next row.
+fn moves(arrays: &[ArrayWords<'_>]) -> (String, String) {
+    let (first, step) = ("tile.part.first.input", "step");
+    if arrays.iter().all(|array| array.kind == ArrayKind::Slice) {
+        return (format!("input + {first}"), format!("from = from + {step};"));
+    }
+    let each = arrays.iter().map(|ArrayWords { pointer, kind, .. }| match kind {
+        ArrayKind::Slice => (format!("input{pointer} + {first}"), format!("from{pointer} += {step};")),
+        _ => (format!("first_of(input{pointer}, layout, tile.part)"), format!("to_next_row(from{pointer}, {step});")),
+    });
+    let (first, next): (Vec<_>, Vec<_>) = each.unzip();
+    (format!("Inputs{{{}}}", first.join(", ")), next.join(" "))
 }
 
 /// Writes the kernel that scans along an axis. A pure function, like [`render`](crate::render()).
@@ -183,14 +209,18 @@ pub fn render_columns_from(
     let text = operator_text_as(operator, target, wording)?;
     let context = Context::from_serialize(&words_of(operator, &text, plan))?;
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
-    let in_slices = plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices();
-    parts.extend((!in_slices).then_some("zipped/kinds"));
-    parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
     parts.extend(plan.programmatic.then_some("launches"));
-    parts.extend(["machine", "dynamic_shared_memory", "packed_row", "status"]);
+    parts.extend(["machine", "dynamic_shared_memory", "columns/part"]);
+    let kinds = plan.spec.input_kinds;
+    if kinds.any(ArrayKind::is_neighbour) {
+        parts.extend(["zipped/neighbours", "columns/neighbours"]);
+    }
+    parts.extend(kinds.any(|kind| kind == ArrayKind::Strided).then_some("columns/strided"));
+    parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
+    parts.extend(["packed_row", "status"]);
     parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), opaque(operator)]);
     parts.extend(algebra::folds(operator));
-    parts.extend([algebra::cursor(operator), "columns"]);
+    parts.extend([algebra::cursor(operator), "columns/rows", "columns/scan", "columns/carry", "columns/kernel"]);
     let kernels = text_of(templates, parts, &context)?;
     let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", text.text, used(&kernels)), text.prefix))
@@ -200,6 +230,7 @@ pub fn render_columns_from(
 fn is_zipped(operator: &OpSource, plan: &ColumnsPlan) -> bool {
     plan.spec.input.is_by_field(&operator.input)
         || plan.spec.output.is_by_field(&operator.output)
+        || !plan.spec.input_kinds.are_slices()
         || !plan.spec.output_kinds.are_slices()
 }
 
@@ -220,6 +251,12 @@ pub(crate) fn words_of<'a>(
         array_words(&plan.outputs, plan.width, output_fields, one_output, plan.spec.output_kinds, zipped);
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
     let input_arrays = array_words(&plan.inputs, plan.width, input_fields, one_input, plan.spec.input_kinds, zipped);
+    let (first_row, next_row) = moves(&input_arrays);
+    let lies = |array: &ArrayWords<'a>| (array.name, array.place.clone());
+    let types = match plan.spec.input_kinds.are_slices() {
+        true => ArraysWords::none().inputs("Inputs", input_by_field, input_arrays.iter().map(lies)),
+        false => ArraysWords::none().inputs_without_access("Inputs", input_arrays.iter().map(lies)),
+    };
     Words {
         operator: text,
         algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.spec.emits(operator)),
@@ -243,12 +280,10 @@ pub(crate) fn words_of<'a>(
         dimensions: ColumnLayout::DIMENSIONS,
         inputs,
         outputs,
-        expressions: ArraysWords::new(
-            input_arrays.iter().map(|array| array.name),
-            input_by_field,
-            output_arrays.iter().map(|array| (array.name, &array.place)),
-        ),
-        input_slices: input_arrays.clone(),
+        types: types.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)),
+        first_row,
+        next_row,
+        input_slices: slices(&input_arrays),
         output_slices: output_arrays.clone(),
         input_arrays,
         output_targets: output_arrays.clone(),

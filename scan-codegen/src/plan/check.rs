@@ -1,6 +1,7 @@
 //! Refuses operators and scans that have no plan. What holds of every plan that there is, `checker` says.
 
 use crate::{
+    array_kind::ArrayKind,
     carry::{Carry, Exchange},
     computed::ComputedPlaces,
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
@@ -85,8 +86,22 @@ fn check_index(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
     }
 }
 
+/// Refuses kinds of arrays that are not of this side of a scan, and strides where there is no shape.
+fn check_kinds(spec: &ScanSpec) -> Result<(), PlanError> {
+    let of_both = |kind| matches!(kind, ArrayKind::Places(_) | ArrayKind::NoMemory);
+    if !spec.input_kinds.are_slices_or(|kind| of_both(kind) || kind.is_neighbour()) {
+        let kinds = "slices, indices, gathered items and neighbours; arrays with strides of their own along an axis";
+        return Err(PlanError::ArrayKinds { what: "input", kinds });
+    }
+    match spec.output_kinds.are_slices_or(|kind| of_both(kind) || kind == ArrayKind::Computed) {
+        true => Ok(()),
+        false => Err(PlanError::ArrayKinds { what: "output", kinds: "slices, scattered results and discarded ones" }),
+    }
+}
+
 /// Refuses results that go to computed places where the first item of an output has not a place for each.
 fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    check_kinds(spec)?;
     match spec.output_kinds.are_computed() && ComputedPlaces::of(spec, &operator.output).is_none() {
         true => Err(PlanError::NoPlace { name: operator.output.name.clone() }),
         false => Ok(()),

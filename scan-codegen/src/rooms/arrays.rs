@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::array_kind::ArrayKind;
 
 /// How kernels speak of an array in memory.
-#[derive(Clone, Serialize)]
+#[derive(Clone)]
 pub(crate) struct PlaceWords {
     /// What stands for an array of the input, and for one of the output.
     source: String,
@@ -13,7 +13,6 @@ pub(crate) struct PlaceWords {
     /// How an element of the output, whose place in the array is the first, gives it its item of `result`.
     put: String,
     /// Where place i of the output is.
-    #[serde(skip)]
     place: String,
 }
 
@@ -23,12 +22,16 @@ impl PlaceWords {
     pub(crate) fn new(name: &str, ty: &str, placed: &str, field: &str, kind: ArrayKind) -> Self {
         let width = match kind {
             ArrayKind::Places(width) => width.word(),
-            ArrayKind::Slice | ArrayKind::Computed | ArrayKind::NoMemory => "",
+            _ => "",
         };
+        // The planner refuses kinds that are of inputs only, or of outputs only, as the other.
         let (source, target) = match kind {
             ArrayKind::Slice => (format!("const {ty}*"), format!("{ty}*")),
             ArrayKind::Places(_) => (format!("Gathered<{ty}, {width}>"), format!("Scattered<{ty}, {width}>")),
             ArrayKind::Computed | ArrayKind::NoMemory => (format!("Indices<{ty}>"), format!("Computed<{placed}>")),
+            ArrayKind::Previous => (format!("Neighbour<{ty}, 0>"), String::new()),
+            ArrayKind::Next => (format!("Neighbour<{ty}, 1>"), String::new()),
+            ArrayKind::Strided => (format!("Strided<{ty}>"), String::new()),
         };
         let (put, place) = match kind {
             ArrayKind::Slice => (format!("[0] = result{field}"), format!("&this->{name}[i]")),
@@ -41,31 +44,96 @@ impl PlaceWords {
     }
 }
 
-/// Expressions of all arrays of the input, and of the output.
+/// An array of the input or of the output: its name, and where it lies.
+pub(crate) type Named<'a> = (&'a str, PlaceWords);
+
+/// The types by which kernels speak of all arrays of the input, and of the output: in memory, and where that is another
+/// type, in a stage.
 #[derive(Serialize)]
 pub(crate) struct ArraysWords {
-    /// Element i of the input, and the arrays from element `distance` on.
-    input_element: String,
-    inputs_behind: String,
-    output_places: String,
-    outputs_behind: String,
+    input_types: Vec<ArraysType>,
+    output_types: Vec<ArraysType>,
+}
+
+/// A type with a member for each array.
+#[derive(Serialize)]
+struct ArraysType {
+    name: &'static str,
+    /// The type of an element of the output.
+    element: &'static str,
+    members: Vec<Member>,
+    /// How elements are found by their index. Arrays that a kernel reads in another way have none.
+    access: Vec<Access>,
+}
+
+/// Element i, and the arrays from element `distance` on.
+#[derive(Serialize)]
+struct Access {
+    at: String,
+    behind: String,
+}
+
+#[derive(Serialize)]
+struct Member {
+    name: String,
+    ty: String,
+    put: String,
+}
+
+impl Access {
+    fn of(members: &[Member], at: String) -> Self {
+        let behind: Vec<_> = members.iter().map(|member| format!("this->{} + distance", member.name)).collect();
+        Access { at, behind: format!("{{{}}}", behind.join(", ")) }
+    }
 }
 
 impl ArraysWords {
-    /// The names of the input's arrays, and whether they are an element's fields; and the output's arrays.
-    pub(crate) fn new<'a>(
-        inputs: impl Iterator<Item = &'a str> + Clone,
+    /// The types of no arrays.
+    pub(crate) fn none() -> Self {
+        ArraysWords { input_types: Vec::new(), output_types: Vec::new() }
+    }
+
+    /// With a type of the arrays of the input. Of an element that lies in one array, `by_field` is false.
+    pub(crate) fn inputs<'a>(
+        self,
+        name: &'static str,
         by_field: bool,
-        outputs: impl Iterator<Item = (&'a str, &'a PlaceWords)> + Clone,
+        arrays: impl Iterator<Item = Named<'a>>,
     ) -> Self {
-        let list = |items: Vec<String>| format!("{{{}}}", items.join(", "));
-        let elements: Vec<_> = inputs.clone().map(|name| format!("this->{name}[i]")).collect();
-        let behind = |name: &str| format!("this->{name} + distance");
-        ArraysWords {
-            input_element: if by_field { list(elements) } else { elements.concat() },
-            inputs_behind: list(inputs.map(behind).collect()),
-            output_places: list(outputs.clone().map(|(_, place)| place.place.clone()).collect()),
-            outputs_behind: list(outputs.map(|(name, _)| behind(name)).collect()),
+        let mut words = self.inputs_without_access(name, arrays);
+        if let Some(ArraysType { members, access, .. }) = words.input_types.last_mut() {
+            let items: Vec<_> = members.iter().map(|member| format!("this->{}[i]", member.name)).collect();
+            let at = if by_field { format!("{{{}}}", items.join(", ")) } else { items.concat() };
+            access.push(Access::of(members, at));
         }
+        words
+    }
+
+    /// The same, without access to elements by their index.
+    pub(crate) fn inputs_without_access<'a>(
+        mut self,
+        name: &'static str,
+        arrays: impl Iterator<Item = Named<'a>>,
+    ) -> Self {
+        let member = |(name, place): Named<'a>| Member { name: name.to_owned(), ty: place.source, put: String::new() };
+        let members = arrays.map(member).collect();
+        self.input_types.push(ArraysType { name, element: "", members, access: Vec::new() });
+        self
+    }
+
+    /// With a type of the arrays of the output, whose elements are of type `element`.
+    pub(crate) fn outputs<'a>(
+        mut self,
+        name: &'static str,
+        element: &'static str,
+        arrays: impl Iterator<Item = Named<'a>>,
+    ) -> Self {
+        let member = |(name, place): Named<'a>| {
+            (Member { name: name.to_owned(), ty: place.target, put: place.put }, place.place)
+        };
+        let (members, places): (Vec<_>, Vec<_>) = arrays.map(member).unzip();
+        let access = vec![Access::of(&members, format!("{{{}}}", places.join(", ")))];
+        self.output_types.push(ArraysType { name, element, members, access });
+        self
     }
 }

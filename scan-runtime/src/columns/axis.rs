@@ -3,13 +3,14 @@
 use std::{fmt, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
-use scan_codegen::ArrayKind;
+use scan_codegen::{ArrayKind, Segments};
 
 use super::{
     Columns, Lengths,
     device::Arrays,
-    kinds::Words,
+    kinds::{Lanes, Words},
     layouts,
+    strided::check_strided,
     tuples::{DeviceSinks, DeviceSources, Sinks, Sources},
 };
 use crate::{
@@ -21,8 +22,8 @@ use crate::{
 };
 
 /// A scan along an axis whose input and output have an array for each field of an element, made by
-/// [`AxisScan::columns`]. All arrays of the input have the shape and the strides of the axis, all of the output those
-/// of its results.
+/// [`AxisScan::columns`]. All arrays of the input have the shape and the strides of the axis, unless they have
+/// [strides of their own](crate::arrays::strided), all of the output those of its results.
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct AxisColumnScan<'h, Op: ScanOp> {
@@ -89,7 +90,8 @@ impl<'h, Op: ScanOp> AxisScan<'h, Op> {
 
 impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
     /// Scans arrays into others. Memory between the results keeps its values. Other arrays than slices have the shape
-    /// and strides of the axis, too: [indices](crate::arrays::indices) are those of the memory.
+    /// and strides of the axis, too: [indices](crate::arrays::indices) are those of the memory. Those with
+    /// [strides of their own](crate::arrays::strided) have the shape alone.
     ///
     /// # Errors
     ///
@@ -152,7 +154,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         let each = self.scan.has_each(Also::totals(!totals.is_null()));
         let (is_of_rows, memory) = (self.scan.is_of_rows(each), matches!(scan.scanner.engine(), Engine::Cpu { .. }));
         // Kernels of columns read no indices.
-        let input = input.hold(input_len, memory || !is_of_rows)?;
+        let lanes = Lanes { len: input_len, memory: memory || !is_of_rows, row: input_len, axis: Some(axis) };
+        let input = input.hold(lanes)?;
         let mut output = output.hold(output_len, memory)?;
         let (from, to) = (I::at(&input), O::at(&mut output));
         match is_of_rows {
@@ -257,7 +260,9 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
     /// # Errors
     ///
     /// As [`DeviceAxisScan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are
-    /// not of one length, and [`Error::Plan`] for arrays that are no slices, unless the columns are rows.
+    /// not of one length, [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
+    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
+    /// or indices, unless the columns are rows and no array has strides of its own.
     pub fn run_into(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
@@ -296,13 +301,22 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         if let Some(array) = inputs.empty {
             return Err(Error::NothingToGather { array });
         }
+        let axis = &self.scan.scan.axis;
+        for &(array, found, strides) in inputs.strided.iter() {
+            check_strided(array, axis, strides, found)?;
+        }
+        let own: Vec<_> = inputs.strided.iter().map(|(.., strides)| *strides).collect();
+        let layout = (!own.is_empty()).then(|| axis.layout_with(&own));
         let spec = scan.spec().with_kinds(inputs.kinds, outputs.kinds);
+        // Rows whose arrays lie in different ways are scanned as columns.
+        let spec = if layout.is_some() { spec.with_segments(Segments::None) } else { spec };
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (mut reading, mut writing) = (Words::new(), Words::new());
+        let row = axis.shape()[axis.axis()];
+        let (mut reading, mut writing) = (Words::of_axis(row, layout.as_ref()), Words::new());
         input.words(stream, &mut reading);
         output.words(stream, &mut writing);
         // SAFETY: the buffers are borrowed from live slices, which hold the arrays and, exclusively, the results; they
         // are the arrays of the spec.
-        unsafe { self.scan.enqueue(device, spec, reading.words(), writing.words(), totals) }
+        unsafe { self.scan.enqueue(device, spec, (reading.words(), writing.words()), layout.as_ref(), totals) }
     }
 }

@@ -79,7 +79,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
     }
 
     /// As [`prepare`](DeviceColumnScan::prepare), for runs over arrays of the same kinds as these: slices, indices, and
-    /// what is [gathered, scattered or discarded](crate::arrays). Their lengths do not matter.
+    /// [others](crate::arrays). Their lengths do not matter.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
             return Err(Error::NothingToGather { array });
         }
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (mut reading, mut writing, stream) = (Words::new(), Words::new(), scan.stream());
+        let (mut reading, mut writing, stream) = (Words::of_rows(scan.row()), Words::new(), scan.stream());
         input.words(stream, &mut reading);
         output.words(stream, &mut writing);
         let buffers = InOut { input: reading.words(), output: writing.words(), len: len as u64, columns: None };
@@ -219,28 +219,35 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
 }
 
 /// What is found of the arrays of an input or of an output.
-pub(super) struct Arrays {
+pub(super) struct Arrays<'s> {
     what: &'static str,
     lengths: Lengths,
     kinds: Few<ArrayKind>,
+    /// Those with strides of their own: which ones, their items, and the strides.
+    strided: Few<(usize, usize, &'s [usize])>,
     /// The first array that has places among no items.
     empty: Option<usize>,
     foreign: Option<Error>,
 }
 
 /// The same where nothing is wrong.
-pub(super) struct Checked {
+pub(super) struct Checked<'s> {
     pub(super) len: Option<usize>,
+    pub(super) strided: Few<(usize, usize, &'s [usize])>,
     pub(super) kinds: ArrayKinds,
     pub(super) empty: Option<usize>,
 }
 
-impl Arrays {
+impl<'s> Arrays<'s> {
     pub(super) fn of(what: &'static str) -> Self {
-        Arrays { what, lengths: Lengths::of(what), kinds: Few::default(), empty: None, foreign: None }
+        let (kinds, strided) = (Few::default(), Few::default());
+        Arrays { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
     }
 
-    pub(super) fn add(&mut self, device: &CudaDevice, array: Described<'_>) {
+    pub(super) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {
+        if array.kind == ArrayKind::Strided {
+            self.strided.push((self.kinds.len(), array.count, array.strides));
+        }
         if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
             self.empty.get_or_insert(self.kinds.len());
         }
@@ -252,9 +259,9 @@ impl Arrays {
         }
     }
 
-    pub(super) fn checked(self) -> Result<Checked, Error> {
+    pub(super) fn checked(self) -> Result<Checked<'s>, Error> {
         self.foreign.map_or(Ok(()), Err)?;
         let kinds = ArrayKinds::new(self.kinds.iter().copied());
-        Ok(Checked { len: self.lengths.len()?, kinds, empty: self.empty })
+        Ok(Checked { len: self.lengths.len()?, strided: self.strided, kinds, empty: self.empty })
     }
 }

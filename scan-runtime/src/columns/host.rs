@@ -5,7 +5,9 @@ use std::{fmt, mem::MaybeUninit, ptr};
 use scan_codegen::ArrayKinds;
 
 use super::{
-    At, Columns, Lengths, common_len, layouts,
+    At, Columns, Lengths, common_len,
+    kinds::Lanes,
+    layouts,
     tuples::{Sinks, Sources},
 };
 use crate::{
@@ -13,6 +15,7 @@ use crate::{
     aot::{Precompile, Wanted},
     cpu::{self, InColumns},
     cuda::Task,
+    heads::HeadKind,
     scan::{Also, HostPlaces, HostTotals},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
@@ -243,7 +246,12 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         output.items(&mut |items| outputs.add(items));
         let len = common_len(inputs.len()?, outputs.len()?)?;
         let memory = matches!(self.scan.scanner.engine(), Engine::Cpu { .. });
-        let (input, mut output) = (input.hold(len, memory)?, output.hold(len, memory)?);
+        let row = match self.scan.heads.heads().kind {
+            HeadKind::Rows { len } => len,
+            _ => len,
+        };
+        let lanes = Lanes { len, memory, row, axis: None };
+        let (input, mut output) = (input.hold(lanes)?, output.hold(len, memory)?);
         // What is held has `len` items in each array, that of the output exclusively.
         let found = run(I::at(&input), O::at(&mut output), len)?;
         // SAFETY: the scan has written every item.

@@ -3,7 +3,7 @@
 use std::{ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use scan_codegen::ArrayKind;
+use scan_codegen::{ArrayKind, Axis, ColumnLayout, MAX_ELEMENT_BYTES};
 
 use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room, sealed::Sealed};
 
@@ -320,7 +320,30 @@ macro_rules! indices {
 
 indices! { u32 u64 usize i32 i64 }
 
-/// An array of inputs of type `T` in host memory: a slice, or what borrows as one, [`indices`], or a [`gather`].
+/// What the arrays of an input are held for.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes<'a> {
+    /// Items of each array.
+    pub(crate) len: usize,
+    /// Whether items that are computed need memory.
+    pub(crate) memory: bool,
+    /// Items of a row.
+    pub(crate) row: usize,
+    /// The axis, where the scan is along one.
+    pub(crate) axis: Option<&'a Axis>,
+}
+
+impl Lanes<'_> {
+    /// Whether an array of `len` items has as many as the others.
+    pub(super) fn same_len(&self, array: usize, len: usize) -> Result<(), Error> {
+        same_len("input", array, len, self.len)
+    }
+}
+
+/// An array of inputs of type `T` in host memory: a slice, or what borrows as one, [`indices`], a [`gather`], a neighbour
+/// ([`previous`](super::neighbours::previous), [`next`](super::neighbours::next)), or along an axis what has strides of
+/// its own ([`strided`](super::strided::strided)).
 ///
 /// # Safety
 ///
@@ -339,9 +362,10 @@ pub unsafe trait Source<T> {
     type Held;
     #[doc(hidden)]
     fn items(&self) -> Option<usize>;
-    /// So many items, one after the other; or none where items need no `memory`, because they are computed.
+    /// As many items as the lanes have, as slices have them; or none where items need no memory, because they are
+    /// computed.
     #[doc(hidden)]
-    fn hold(self, array: usize, len: usize, memory: bool) -> Result<Self::Held, Error>;
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
     /// Null where nothing is held.
     #[doc(hidden)]
     fn at(held: &Self::Held) -> *mut T;
@@ -411,9 +435,9 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
     fn items(&self) -> Option<usize> {
         Some((**self).as_ref().len())
     }
-    fn hold(self, array: usize, len: usize, _: bool) -> Result<&'a [T], Error> {
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<&'a [T], Error> {
         let slice = self.as_ref();
-        same_len("input", array, slice.len(), len)?;
+        lanes.same_len(array, slice.len())?;
         Ok(slice)
     }
     fn at(held: &&'a [T]) -> *mut T {
@@ -429,12 +453,12 @@ unsafe impl<T: Index> Source<T> for Indices {
     fn items(&self) -> Option<usize> {
         None
     }
-    fn hold(self, _: usize, len: usize, memory: bool) -> Result<Option<Vec<T>>, Error> {
-        if !memory {
+    fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Option<Vec<T>>, Error> {
+        if !lanes.memory {
             return Ok(None);
         }
-        let mut indices = room(len)?;
-        indices.extend((0..len).map(T::of));
+        let mut indices = room(lanes.len)?;
+        indices.extend((0..lanes.len).map(T::of));
         Ok(Some(indices))
     }
     fn at(held: &Option<Vec<T>>) -> *mut T {
@@ -450,9 +474,9 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
     fn items(&self) -> Option<usize> {
         Some(self.places.len())
     }
-    fn hold(self, array: usize, len: usize, _: bool) -> Result<Vec<T>, Error> {
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         check_places("input", array, self.places, self.values.len())?;
-        let mut items = room(len)?;
+        let mut items = room(lanes.len)?;
         items.extend(self.places.iter().map(|place| self.values[place.index()]));
         Ok(items)
     }
@@ -539,17 +563,31 @@ pub struct Described<'s> {
     /// How many items places can be among.
     pub(super) count: usize,
     pub(super) streams: [Option<&'s Arc<CudaStream>>; 2],
+    /// The strides of its own, if it has some.
+    pub(super) strides: &'s [usize],
+}
+
+impl<'s> Described<'s> {
+    /// An array that lies in one buffer of `len` items.
+    pub(super) fn of_slice(kind: ArrayKind, len: usize, stream: &'s Arc<CudaStream>) -> Self {
+        Described { kind, len: Some(len), count: len, streams: [Some(stream), None], strides: &[] }
+    }
 }
 
 pub(super) const NO_MEMORY: Described<'static> =
-    Described { kind: ArrayKind::NoMemory, len: None, count: usize::MAX, streams: [None; 2] };
+    Described { kind: ArrayKind::NoMemory, len: None, count: usize::MAX, streams: [None; 2], strides: &[] };
 
 /// What kernels are given for the arrays of an input or of an output, and the guards of cudarc, which record the events
 /// by which it orders work on several streams.
 #[doc(hidden)]
 pub struct Words<'s> {
-    words: [u64; 3 * MOST_ARRAYS],
+    words: [u64; WORDS],
     count: usize,
+    /// Items of a row, where there are rows.
+    row: Option<usize>,
+    /// How arrays with strides of their own lie, and how many of them there are so far.
+    layout: Option<&'s ColumnLayout>,
+    strided: usize,
     guards: [Option<SyncOnDrop<'s>>; 2 * MOST_ARRAYS],
     guarded: usize,
 }
@@ -557,10 +595,38 @@ pub struct Words<'s> {
 /// The most arrays of an input or output.
 const MOST_ARRAYS: usize = crate::few::MOST_ARRAYS;
 
+/// The most words: those of arrays with strides of their own, and of edge values, which make up an element at most, each
+/// in whole words. The planner refuses larger elements.
+const WORDS: usize = 10 * MOST_ARRAYS + MAX_ELEMENT_BYTES / size_of::<u64>();
+
 impl<'s> Words<'s> {
     pub(super) fn new() -> Self {
         let guards = [const { None }; 2 * MOST_ARRAYS];
-        Words { words: [0; 3 * MOST_ARRAYS], count: 0, guards, guarded: 0 }
+        Words { words: [0; WORDS], count: 0, row: None, layout: None, strided: 0, guards, guarded: 0 }
+    }
+
+    /// The same of rows of so many items, if there are rows.
+    pub(super) fn of_rows(row: Option<usize>) -> Self {
+        Words { row, ..Words::new() }
+    }
+
+    /// The same of columns of so many items, and how arrays lie that have strides of their own.
+    pub(super) fn of_axis(row: usize, layout: Option<&'s ColumnLayout>) -> Self {
+        Words { row: Some(row), layout, ..Words::new() }
+    }
+
+    /// The items of a row; without rows all `items`.
+    pub(super) fn push_row(&mut self, items: usize) {
+        self.push(self.row.unwrap_or(items) as u64);
+    }
+
+    /// The strides of the next array that has its own.
+    pub(super) fn push_strides(&mut self) {
+        let number = self.strided;
+        self.strided += 1;
+        if let Some(layout) = self.layout {
+            layout.strided_words(number).for_each(|word| self.push(word));
+        }
     }
 
     pub(super) fn push(&mut self, word: u64) {
@@ -584,7 +650,9 @@ impl<'s> Words<'s> {
     }
 }
 
-/// An array of inputs of type `T` in device memory: a slice or view, [`indices`], or a [`device_gather`].
+/// An array of inputs of type `T` in device memory: a slice or view, [`indices`], a [`device_gather`], a neighbour
+/// ([`device_previous`](super::neighbours::device_previous), [`device_next`](super::neighbours::device_next)), or along an
+/// axis what has strides of its own ([`device_strided`](super::strided::device_strided)).
 ///
 /// # Safety
 ///
@@ -626,8 +694,7 @@ pub unsafe trait DeviceSink<T> {
 unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
     const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
-        let count = (**self).len();
-        Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
+        Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream())
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer((**self).device_ptr(stream));
@@ -650,7 +717,8 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'
     const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.values.len());
-        Described { kind, len, count, streams: [Some(self.values.stream()), Some(self.places.stream())] }
+        let streams = [Some(self.values.stream()), Some(self.places.stream())];
+        Described { kind, len, count, streams, strides: &[] }
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer(self.values.device_ptr(stream));
@@ -663,8 +731,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'
 unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
     const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
-        let count = (**self).len();
-        Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
+        Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream())
     }
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer((**self).device_ptr_mut(stream));
@@ -676,7 +743,8 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_
     const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.results.len());
-        Described { kind, len, count, streams: [Some(self.results.stream()), Some(self.places.stream())] }
+        let streams = [Some(self.results.stream()), Some(self.places.stream())];
+        Described { kind, len, count, streams, strides: &[] }
     }
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
         let count = self.results.len() as u64;

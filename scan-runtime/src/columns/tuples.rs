@@ -6,7 +6,8 @@ use scan_codegen::ArrayKind;
 use super::{
     Fields, Whole,
     kinds::{
-        Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words, check_computed,
+        Described, DeviceSink, DeviceSource, Lanes, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words,
+        check_computed,
     },
 };
 use crate::{DeviceBufferMut, Error, ScanElement, room::room, sealed::Sealed};
@@ -33,7 +34,7 @@ pub unsafe trait Sources<F: Fields> {
     #[doc(hidden)]
     fn items(&self, each: &mut dyn FnMut(Option<usize>));
     #[doc(hidden)]
-    fn hold(self, len: usize, memory: bool) -> Result<Self::Held, Error>;
+    fn hold(self, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
     #[doc(hidden)]
     fn at(held: &Self::Held) -> F::At;
 }
@@ -117,8 +118,8 @@ unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
     fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
         each(Source::items(self));
     }
-    fn hold(self, len: usize, memory: bool) -> Result<S::Held, Error> {
-        Source::hold(self, 0, len, memory)
+    fn hold(self, lanes: Lanes<'_>) -> Result<S::Held, Error> {
+        Source::hold(self, 0, lanes)
     }
     fn at(held: &S::Held) -> *mut T {
         <S as Source<T>>::at(held)
@@ -178,8 +179,8 @@ macro_rules! tuples {
             fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
                 $(each(self.$index.items());)*
             }
-            fn hold(self, len: usize, memory: bool) -> Result<Self::Held, Error> {
-                Ok(($(self.$index.hold($index, len, memory)?,)*))
+            fn hold(self, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
+                Ok(($(self.$index.hold($index, lanes)?,)*))
             }
             fn at(held: &Self::Held) -> ($(*mut $field,)*) {
                 ($($array::at(&held.$index),)*)
@@ -281,7 +282,7 @@ macro_rules! computed {
                 each(NO_MEMORY);
                 $(
                     let (count, stream) = (self.0.$index.len(), self.0.$index.stream());
-                    each(Described { kind: ArrayKind::Computed, len: None, count, streams: [Some(stream), None] });
+                    each(Described { len: None, ..Described::of_slice(ArrayKind::Computed, count, stream) });
                 )*
             }
             fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {

@@ -494,7 +494,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         let (output, _writing) = output.device_ptr_mut(self.stream);
         let spec = self.scan.scan.spec();
         // SAFETY: the buffers are borrowed from live slices, which hold the array and, exclusively, the results.
-        unsafe { self.enqueue(device, spec, &[input], &[output], totals) }
+        unsafe { self.enqueue(device, spec, (&[input], &[output]), None, totals) }
     }
 
     /// Scans an array in place. What lies between its elements is left as it is.
@@ -526,7 +526,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         let (buffer, _writing) = buffer.device_ptr_mut(self.stream);
         // SAFETY: the buffer is exclusively borrowed from a live slice, which holds the array; each result takes the
         // place of its element.
-        unsafe { self.enqueue(device, self.scan.scan.spec(), &[buffer], &[buffer], totals) }
+        unsafe { self.enqueue(device, self.scan.scan.spec(), (&[buffer], &[buffer]), None, totals) }
     }
 
     /// An error if a run of device memory would begin with values in host memory.
@@ -549,13 +549,13 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     /// # Safety
     ///
     /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the arrays of the input and of the
-    /// results, which lie as `spec` says.
+    /// results, which lie as `spec` says; `own` is the layout where some have strides of their own.
     pub(crate) unsafe fn enqueue(
         &self,
         device: &CudaDevice,
         spec: ScanSpec,
-        input: &[CUdeviceptr],
-        output: &[CUdeviceptr],
+        (input, output): (&[CUdeviceptr], &[CUdeviceptr]),
+        own: Option<&ColumnLayout>,
         totals: Total<'_, Op>,
     ) -> Result<(), Error> {
         let AxisScan { scan, axis, layout } = self.scan;
@@ -588,8 +588,8 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             total: totals.as_ref().map_or(0, |(pointer, _writing)| *pointer),
             ..SideBuffers::default()
         };
-        let is_of_rows = self.scan.is_of_rows(self.each || also == Also::Totals);
-        let columns = if is_of_rows { None } else { Some(layout) };
+        let is_of_rows = own.is_none() && self.scan.is_of_rows(self.each || also == Also::Totals);
+        let columns = if is_of_rows { None } else { Some(own.unwrap_or(layout)) };
         let buffers = InOut { input, output, len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;

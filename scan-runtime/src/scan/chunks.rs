@@ -399,7 +399,10 @@ mod tests {
     use super::*;
     use crate::{
         ScanOp, Scanner, arrays,
-        columns::tuples::{Sinks, Sources},
+        columns::{
+            kinds::Lanes,
+            tuples::{Sinks, Sources},
+        },
         ops, scan_element, scan_op,
     };
 
@@ -428,7 +431,8 @@ mod tests {
         type Outs<'a> = (&'a mut [u64; 10], arrays::Discard);
         let (numbers, mut results) = ([7_u16; 10], [0_u64; 10]);
         let mut places = |memory| {
-            let held = Sources::<(u64, u16)>::hold((arrays::indices(), &numbers), 10, memory).unwrap();
+            let lanes = Lanes { len: 10, memory, row: 10, axis: None };
+            let held = Sources::<(u64, u16)>::hold((arrays::indices(), &numbers), lanes).unwrap();
             let mut to = Sinks::<(u64, u16)>::hold((&mut results, arrays::discard()), 10, memory).unwrap();
             let (input, output) = (<Ins as Sources<(u64, u16)>>::at(&held), <Outs as Sinks<(u64, u16)>>::at(&mut to));
             HostPlaces::in_columns::<Latest>(input, output, 10)

@@ -114,6 +114,9 @@ impl Buffers {
                 if matches!(kind, ArrayKind::Places(_) | ArrayKind::Computed) {
                     words.extend(((bytes.len() / item) as u64).to_le_bytes());
                 }
+                if let ArrayKind::Followed(bytes) = kind {
+                    words.extend(bytes);
+                }
                 if let ArrayKind::Places(places) = kind {
                     add(
                         Buffer::initialised(format!("places of {what}[{index}]"), places.clone()).read_only(),

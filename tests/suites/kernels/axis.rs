@@ -215,12 +215,84 @@ fn outputs_without_memory_match_the_reference() {
     }
 }
 
+/// Arrays with strides of their own: one item for a dimension, or for all but one, other orders, gaps, and beside slices
+/// and neighbours; from the first row and from the last.
+#[test]
+fn arrays_with_strides_of_their_own_match_the_reference() {
+    use ArrayKind::{Next, Previous, Slice, Strided};
+    fn of<Op: ColumnsOperator<Output: std::fmt::Debug, Carry: std::fmt::Debug>>(number: usize, kinds: &[ArrayKind]) {
+        let spec = if number.is_multiple_of(2) { ScanSpec::inclusive() } else { ScanSpec::exclusive().reverse() };
+        let kinds = ArrayKinds::new(kinds.iter().copied());
+        let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField).with_kinds(kinds, ArrayKinds::default());
+        let shape = SHAPES[[1, 5, 3, 0, 4][number]];
+        let initial_value = Some(Op::initial_value());
+        let program = ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap();
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        // The shape, the axis, and strides of two arrays.
+        let arrays: [(&[usize], usize, [&[usize]; 2]); 6] = [
+            (&[147, 38], 0, [&[1, 0], &[0, 1]]),
+            (&[3, 49, 32], 1, [&[49, 1, 0], &[0, 32, 1]]),
+            (&[2, 35, 6, 4], 1, [&[210, 6, 1, 0], &[0, 0, 4, 1]]),
+            (&[2, 40, 6, 8], 1, [&[8, 16, 640, 1], &[640, 16, 0, 2]]),
+            (&[6, 64], 1, [&[0, 1], &[1, 0]]),
+            (&[130], 0, [&[0], &[1]]),
+        ];
+        for (seed, (shape, axis, own)) in arrays.into_iter().enumerate() {
+            let axis = Axis::of(shape, axis).unwrap();
+            let input = Op::inputs(axis.len(), seed as u64);
+            let own = &own[..(0..16).filter(|&index| kinds.of(index) == Strided).count()];
+            let offsets: &[usize] = [&[][..], &[0, 1, 0, 1], &[8, 4, 16]][(seed + number) % 3];
+            let emulator = emulator(mixed((8 * number + seed) as u64));
+            let result = program.verify_kinds(&emulator, &axis, &input, None, offsets, own);
+            result.unwrap_or_else(|error| panic!("{axis:?}, {own:?}: {error}\n{}", program.plan));
+        }
+    }
+    of::<Recurrence>(0, &[Strided, Slice]);
+    of::<Summarize>(1, &[Strided, Strided, Slice]);
+    of::<Summarize>(2, &[Previous, Strided, Next]);
+    of::<Recurrence>(3, &[Next, Previous]);
+    of::<AffineU32>(4, &[Strided]);
+}
+
+/// Strides of another array, of another dimension, or in the wrong direction; edges in the wrong row.
+#[test]
+fn planted_faults_of_kinds_are_found() {
+    let changes = [
+        ("from.items += part.row * array.step;", ""),
+        ("from.items += index * array.strides[k];", "from.items += index * array.strides[0];"),
+        ("array.items += FORWARD ? array.step : 0 - array.step;", "array.items += array.step;"),
+        ("piece / pieces * array.strides[0]", "piece / pieces"),
+        ("(AFTER ? layout.input_step : 0 - layout.input_step)", "layout.input_step"),
+        ("array.first += FORWARD ? 1 : -1;", "array.first += 1;"),
+        ("from.first = part.row;", ""),
+        ("if (from.value.first == 0)", "if (from.value.first == 1)"),
+        ("(piece * sizeof(Piece) + byte) % sizeof(Item)", "byte % 2"),
+        ("array.values += step;", ""),
+    ];
+    let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Previous, ArrayKind::Next]);
+    let spec = ScanSpec::inclusive().reverse().with_arrays(Arrays::PerField, Arrays::PerField);
+    let spec = spec.with_kinds(kinds, ArrayKinds::default());
+    let shape = (64, 2, 2, 16, 5);
+    let program = ColumnsProgram::new(Summarize, &spec, None, &overrides(shape), shaped(shape)).unwrap();
+    let is_found = |program: &ColumnsProgram<Summarize>| {
+        (0..3).any(|seed| {
+            let (shape, axis, own): (&[usize], usize, &[usize]) =
+                [(&[147, 36][..], 0, &[1, 2][..]), (&[3, 40, 32], 1, &[0, 1, 40]), (&[9, 64], 0, &[1, 0])][seed];
+            let axis = Axis::of(shape, axis).unwrap();
+            let input = Summarize::inputs(axis.len(), seed as u64);
+            let emulator = emulator(seed as u64).limit(4_000_000);
+            program.verify_kinds(&emulator, &axis, &input, None, &[], &[own]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
 /// An array's stride or place applied to its neighbour.
 #[test]
 fn planted_faults_of_arrays_are_found() {
     let changes = [
         ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
-        ("cp_async((Piece8*)(stage + TILE * 4)", "cp_async((Piece8*)(stage + TILE * 2)"),
+        ("Piece8* to = (Piece8*)(stage + TILE * 4)", "Piece8* to = (Piece8*)(stage + TILE * 2)"),
         ("this->token + w * 4", "this->token + w * 2"),
         ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
         (

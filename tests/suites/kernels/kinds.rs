@@ -6,10 +6,10 @@
 use std::fmt::Debug;
 
 use scan_codegen::{
-    ArrayKind::{self, Computed, NoMemory, Places, Slice},
+    ArrayKind::{self, Computed, Next, NoMemory, Places, Previous, Slice},
     ArrayKinds, Arrays,
     OffsetWidth::{U32, U64},
-    Overrides, ScanSpec,
+    Overrides, ScanSpec, Segments,
 };
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
@@ -108,6 +108,26 @@ fn every_kind_of_array_matches_the_reference() {
     by_all::<AffineU32>((&[], &[NoMemory]), (Arrays::One, Arrays::One), 7);
     by_all::<Splitter>((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 9);
     by_all::<Coder>((&[Places(U32), Slice], &[Places(U32), Slice]), BY_FIELD, 8);
+    by_all::<Summarize>((&[Next, Slice, Previous], &[]), BY_FIELD, 10);
+    by_all::<Recurrence>((&[Previous, Places(U32)], &[]), BY_FIELD, 11);
+    by_all::<AffineU32>((&[Next], &[Places(U64)]), (Arrays::One, Arrays::One), 12);
+}
+
+/// Neighbours are read within rows, which begin and end within threads, warps and tiles.
+#[test]
+fn neighbours_of_rows_match_the_reference() {
+    for (turn, overrides) in overrides().into_iter().enumerate() {
+        let kinds: Kinds<'_> = [(&[Previous, Next][..], &[][..]), (&[Next, Slice], &[])][turn % 2];
+        let spec = spec(kinds, BY_FIELD, turn).with_segments(Segments::Rows);
+        let program = Program::with_limits(Recurrence, &spec, None, &limits(), &overrides).unwrap();
+        let tile = program.plan.tile as usize;
+        for (row, rows) in [(1, 77), (7, 40), (tile, 3), (tile + 3, 2), (2 * tile + 7, 1)] {
+            let program = program.with_heads(Heads::rows(row, row * rows));
+            let input = Recurrence::inputs(row * rows, row as u64);
+            let verified = program.verify_kinds(&Emulator::new(turn as u64), &input, &[1, 0, 2], None);
+            verified.unwrap_or_else(|error| panic!("{rows} rows of {row}: {error}\n{}", program.plan));
+        }
+    }
 }
 
 /// Counts of results that have no place, since the type cannot hold their number, stay at its largest value: nothing of
@@ -196,6 +216,21 @@ fn planted_faults_are_found() {
             |program: &Program<Recurrence>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
         each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     }
+    let of_neighbours = [
+        ("border < this->row ? border : border % this->row", "border"),
+        ("(size_t)i + AFTER;", "(size_t)i;"),
+        ("this->values[border - 1 + AFTER]", "this->values[border - 1]"),
+        ("from.first += distance;", ""),
+        ("memcpy(&item, this->edge, sizeof(Item));", "item = this->values[0];"),
+    ];
+    let rows = spec((&[Next, Previous], &[]), BY_FIELD, 1).with_segments(Segments::Rows);
+    let program = Program::with_limits(Recurrence, &rows, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let is_found = |program: &Program<Recurrence>| {
+        let (row, rows) = (program.plan.tile as usize / 2 + 3, 6);
+        let program = program.with_heads(Heads::rows(row, row * rows));
+        program.verify_kinds(&Emulator::new(3), &Recurrence::inputs(row * rows, 5), &[1, 2], None).is_err()
+    };
+    each_is_found(&program, &of_neighbours, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     let of_computed = [
         ("if (place < this->count) {", "if (place <= this->count) {"),
         (
@@ -211,7 +246,7 @@ fn planted_faults_are_found() {
     let of_several = [
         ("to.put(places[i], from[i]);", "to.put(places[i / PLACES * PLACES], from[i]);"),
         ("to.put(places[i], from[i]);", "if (i % PLACES + 1 < PLACES) to.put(places[i], from[i]);"),
-        ("i < tile.end * PLACES", "i < tile.end"),
+        ("i < results.end * PLACES", "i < results.end"),
     ];
     let of_splitter =
         |overrides: &Overrides| Program::with_limits(Splitter, &spec_of_computed, None, &limits(), overrides).unwrap();
@@ -227,8 +262,8 @@ fn planted_faults_are_found() {
     let program = of_splitter(&Overrides::default().strategy(in_shared_memory).threads(32));
     each_is_found(&program, &of_results, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     let in_registers = [
-        ("((const Place*)places)[i]", "((const Place*)places)[i / PLACES * PLACES]"),
-        ("i < extent.places.end * PLACES", "i < extent.places.end"),
+        ("to.put(places[i], from[i]);", "to.put(places[i / PLACES * PLACES], from[i]);"),
+        ("i < results.end * PLACES", "i < results.end"),
     ];
     let program = of_splitter(&Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(64).run(4));
     each_is_found(&program, &in_registers, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));

@@ -2,8 +2,8 @@
 
 use scan_codegen::ScanSpec;
 use scan_runtime::{
-    Error, Scanner,
-    arrays::{PlacedAt, discard, gather, indices, scatter, scatter_computed},
+    Axis, AxisError, Error, Scanner,
+    arrays::{PlacedAt, discard, gather, indices, next, previous, scatter, scatter_computed, strided},
     laws, ops, scan_fn,
 };
 use scan_tests::{
@@ -76,6 +76,112 @@ fn indices_count_from_the_start_of_memory_in_both_directions() {
         let total_alone = scan.run_into_with_total((&gates, indices()), discard()).unwrap();
         assert_eq!(total.map(|map| (map.a, map.b)), total_alone.map(|map| (map.a, map.b)));
     }
+}
+
+/// Of the whole, of rows, along an axis, and along one of an array with gaps; from either end.
+#[test]
+fn neighbours_equal_a_plain_loop() {
+    let scanner = Scanner::cpu();
+    for (turn, (rows, row)) in [(1, 0), (1, 1), (1, 20_021), (13, 421), (5_504, 1), (3, 2)].into_iter().enumerate() {
+        let len = rows * row;
+        let (x, y): (Vec<u32>, Vec<u32>) = (0..len as u64).map(|i| (mixed(i) as u32, mixed(!i) as u32)).unzip();
+        let (mut before, mut after) = (vec![7; len], vec![9; len]);
+        for i in 0..len {
+            before[i] = if i % row == 0 { 7 } else { x[i - 1] };
+            after[i] = if i % row == row - 1 { 9 } else { y[i + 1] };
+        }
+        let input: Vec<Step> = before.into_iter().zip(after).map(|(gate, token)| Step { gate, token }).collect();
+        let begins: Vec<bool> = (0..len).map(|i| i % row == 0).collect();
+        let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let expected = reference::scan_as(&Recurrence, &spec, None, &input, Some(&begins));
+        let scan = if turn % 2 == 1 { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
+        let inputs = || (previous(&x, 7), next(&y, 9));
+        let mut states = vec![0; len];
+        if rows == 1 {
+            scan.clone().columns().run_into(inputs(), &mut states).unwrap();
+            assert_eq!(states, expected, "{len} elements");
+        }
+        scan.clone().rows(row).columns().run_into(inputs(), &mut states).unwrap();
+        assert_eq!(states, expected, "{rows} rows of {row}");
+        states.fill(0);
+        scan.clone().axis(Axis::of(&[rows, row], 1).unwrap()).columns().run_into(inputs(), &mut states).unwrap();
+        assert_eq!(states, expected, "{rows} rows of {row}, as an axis");
+        // The same array, transposed.
+        let transposed = Axis::of(&[row, rows], 0).unwrap().strides(&[1, row]).unwrap();
+        states.fill(0);
+        scan.clone().axis(transposed).columns().run_into(inputs(), &mut states).unwrap();
+        assert_eq!(states, expected, "{rows} columns of {row}, one behind the other");
+        // Each row beside the others, with a gap behind them.
+        let apart = Axis::of(&[row, rows], 0).unwrap().strides(&[rows + 1, 1]).unwrap();
+        let spread = |items: &[u32]| {
+            let mut found = vec![3; apart.input_len()];
+            (0..len).for_each(|i| found[i % row * (rows + 1) + i / row] = items[i]);
+            found
+        };
+        let (x, y, mut states) = (spread(&x), spread(&y), vec![3; apart.output_len()]);
+        scan.axis(apart.clone()).columns().run_into((previous(&x, 7), next(&y, 9)), &mut states).unwrap();
+        assert_eq!(states, spread(&expected), "{rows} columns of {row}, side by side");
+    }
+}
+
+#[test]
+fn strides_of_an_array_equal_its_repetition() {
+    let scanner = Scanner::cpu();
+    let shape @ [a, b, c] = [5, 40, 33];
+    for (axis, strides, reversed) in [
+        (1, [40, 1, 0], false),
+        (0, [0, 33, 1], true),
+        (1, [0, 0, 0], false),
+        (2, [1, 0, 5], true),
+        (2, [40, 1, 0], false),
+        (1, [33, 165, 1], false),
+    ] {
+        let axis = Axis::of(&shape, axis).unwrap();
+        let gates: Vec<u32> = (0..6_600).map(|i| mixed(i) as u32).collect();
+        let tokens: Vec<u32> = (0..6_600).map(|i| mixed(!i) as u32).collect();
+        let mut repeated = Vec::new();
+        for (i, j, k) in (0..a).flat_map(|i| (0..b).flat_map(move |j| (0..c).map(move |k| (i, j, k)))) {
+            repeated.push(gates[i * strides[0] + j * strides[1] + k * strides[2]]);
+        }
+        let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
+        let scan = scan.axis(axis).columns();
+        let (mut found, mut expected) = (vec![0; 6_600], vec![1; 6_600]);
+        scan.run_into((&repeated, &tokens), &mut expected).unwrap();
+        scan.run_into((strided(&gates, &strides), &tokens), &mut found).unwrap();
+        assert_eq!(found, expected, "{strides:?}");
+    }
+}
+
+#[test]
+fn arrays_that_do_not_lie_as_they_say_are_refused() {
+    let scan = Scanner::cpu().scan(Recurrence);
+    let (x, mut states) = ([1_u32; 12], [9_u32; 12]);
+    let error = scan.clone().columns().run_into((&x, previous(&x[1..], 0)), &mut states).unwrap_err();
+    assert!(matches!(error, Error::ColumnLength { column: 1, len: 11, first: 12, .. }), "{error}");
+    let error = scan.clone().columns().run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::NoAxis { array: 1 }), "{error}");
+    assert!(error.to_string().contains("scan along an axis"), "{error}");
+    let axis = || Axis::of(&[3, 4], 0).unwrap();
+    let along = |axis: Axis| scan.clone().axis(axis).columns();
+    let error = along(axis()).run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 1, dimensions: 2 })), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[5, 1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::StridedLength { array: 1, found: 12, expected: 14, .. }), "{error}");
+    along(axis()).run_into((&x, strided(&x, &[4, 1])), &mut states).unwrap();
+    let error = along(axis()).run_into((&x, strided(&x, &[usize::MAX, 1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Axis(AxisError::TooLarge { .. })), "{error}");
+    // One element of the input may have several neighbours.
+    let repeats = || axis().input_strides(&[1, 0]).unwrap();
+    let x = [1_u32; 3];
+    along(repeats()).run_into((&x, &x), &mut states).unwrap();
+    for error in [
+        along(repeats()).run_into((&x, previous(&x, 0)), &mut states).unwrap_err(),
+        along(repeats()).run_into((&x, strided(&x, &[0, 0])), &mut states).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::AxisRepeats { array: 1 }), "{error}");
+    }
+    let empty = Axis::of(&[0, 4], 0).unwrap();
+    along(empty).run_into((&[], strided(&[], &[4, 1])), &mut []).unwrap();
 }
 
 #[test]

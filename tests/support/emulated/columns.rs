@@ -7,14 +7,14 @@ use std::{
 };
 
 use scan_codegen::{
-    ArrayKind, Arrays as Layout, Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target,
-    plan_columns,
+    ArrayKind, Arrays as Layout, Axis, ColumnLayout, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec,
+    Target, plan_columns,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{
-    Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run,
-    program::elements,
+    Array, ArrayKind as Taken, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module,
+    Run, program::elements,
 };
 use crate::{checked, columns, mutants, reference};
 
@@ -60,6 +60,38 @@ fn results(axis: &Axis) -> Vec<bool> {
         (0..axis.shape()[axis.axis()]).for_each(|row| is_result[first + row * strides[axis.axis()]] = true);
     }
     is_result
+}
+
+/// The place in memory of each item of the input with other strides, by its place with those of the axis.
+fn places(axis: &Axis, strides: &[usize]) -> Vec<usize> {
+    let (own, _) = axis.both_strides();
+    let mut places = vec![0; axis.input_len()];
+    let at = |index: &[usize], strides: &[usize]| index.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+    for mut index in reference::columns(axis) {
+        for row in 0..axis.shape()[axis.axis()] {
+            index[axis.axis()] = row;
+            let place: usize = at(&index, own);
+            places[place] = at(&index, strides);
+        }
+    }
+    places
+}
+
+/// The place of each item's neighbour along the axis; none at an edge, and in gaps.
+fn along(axis: &Axis, after: bool) -> Vec<Option<usize>> {
+    let step = axis.both_strides().0[axis.axis()];
+    // Which row an item is of.
+    let mut of_row = vec![0; axis.shape().len()];
+    of_row[axis.axis()] = 1;
+    let edge = if after { axis.shape()[axis.axis()] - 1 } else { 0 };
+    let neighbour = |(place, row): (usize, usize)| match (row == edge, after) {
+        (true, _) => None,
+        (false, true) => Some(place + step),
+        (false, false) => place.checked_sub(step),
+    };
+    let rows = places(axis, &of_row);
+    let len = rows.len();
+    rows.into_iter().enumerate().map(neighbour).map(|found| found.filter(|place| *place < len)).collect()
 }
 
 impl<Op: ScanOp> ColumnsProgram<Op> {
@@ -174,13 +206,61 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         Op::Output: Debug,
         Op::Carry: Debug,
     {
+        self.verify_kinds(emulator, axis, input, values, offsets, &[])
+    }
+
+    /// As [`verify_each`](ColumnsProgram::verify_each), with arrays of the kinds that the plan tells of: those with strides
+    /// of their own have these strides, in their order. They hold what `input` has at the beginning.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify_each`](ColumnsProgram::verify_each).
+    pub fn verify_kinds(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        input: &[Op::Input],
+        values: Option<&[Op::Carry]>,
+        offsets: &[usize],
+        own: &[&[usize]],
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+        Op::Carry: Debug,
+    {
+        let (spec, columns, layout) = (&self.plan.spec, axis.columns(), axis.layout_with(own));
         let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
         let mut array = |(bytes, item): (Vec<u8>, usize)| {
             let offset = item * offsets.next().unwrap_or_default();
             Array { bytes, item, offset, ..Array::default() }
         };
-        let (spec, columns) = (&self.plan.spec, axis.columns());
-        let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
+        let (mut inputs, mut items, mut strided) = (Vec::new(), Vec::new(), 0);
+        for (index, lying) in columns::split(spec.input, input).into_iter().enumerate() {
+            let mut array = array(lying);
+            let item = array.item;
+            match spec.input_kinds.of(index) {
+                kind @ (ArrayKind::Previous | ArrayKind::Next) => {
+                    let edge = columns::edge_of(&array.bytes[..item]);
+                    let found = along(axis, kind == ArrayKind::Next);
+                    items.extend(columns::neighbours(&array.bytes, item, &edge, |place| found[place]));
+                    let row = axis.shape()[axis.axis()];
+                    array.kind = Taken::Followed(columns::neighbour_words(row, &edge));
+                }
+                ArrayKind::Strided => {
+                    let found = places(axis, own[strided]);
+                    items.extend(columns::neighbours(&array.bytes, item, &[], |place| Some(found[place])));
+                    let words = layout.strided_words(strided).flat_map(u64::to_le_bytes).collect();
+                    array.bytes.truncate(axis.len_with(own[strided]).unwrap_or(0) * item);
+                    array.kind = Taken::Followed(words);
+                    strided += 1;
+                }
+                _ => items.extend(&array.bytes),
+            }
+            inputs.push(array);
+        }
+        let joined = columns::joined::<Op::Input>(spec.input, &items, input.len());
+        // SAFETY: the bytes are those of inputs, but for numbers.
+        let input: &[Op::Input] = &unsafe { elements::<Op::Input>(&joined) };
         // Others are not written.
         let slices = |arrays: Vec<(Vec<u8>, usize)>| {
             let arrays = arrays.into_iter().enumerate();
@@ -193,7 +273,9 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             values.unwrap_or(self.initial_value.as_slice()).iter().flat_map(bytes_of).collect();
         let of_one = |arrays: &[Array]| arrays.first().map_or((Vec::new(), 0), |one| (one.bytes.clone(), one.offset));
         let ((bytes, input_offset), (_, output_offset)) = (of_one(&inputs), of_one(&outputs));
-        let by_field = [spec.input, spec.output].contains(&Layout::PerField) || !spec.output_kinds.are_slices();
+        let by_field = [spec.input, spec.output].contains(&Layout::PerField)
+            || !spec.input_kinds.are_slices()
+            || !spec.output_kinds.are_slices();
         let arrays = Arrays { inputs: &inputs, outputs: &outputs };
         let memory = Memory {
             input: if by_field { &[] } else { &bytes },
@@ -206,7 +288,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             total_bytes: if spec.totals { columns * size_of::<Op::Carry>() } else { 0 },
             ..Memory::default()
         };
-        let Run { output: bytes, total: totals, .. } = self.run_memory(emulator, axis, memory)?;
+        let Run { output: bytes, total: totals, .. } = self.run_memory(emulator, &layout, memory)?;
         let output = match spec.output_kinds.are_slices() {
             true => self.outputs(axis, by_field, bytes.clone()),
             // Results leave no gaps where not all are written.
@@ -253,7 +335,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             initial_value: &initial_value,
             ..Memory::default()
         };
-        Ok(self.run_memory(emulator, axis, memory)?.counters)
+        Ok(self.run_memory(emulator, &axis.layout(), memory)?.counters)
     }
 
     /// Scans `input` where it stands, and compares the results with those of a plain loop, and what lies between them
@@ -307,7 +389,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let by_field = memory.arrays.is_some();
-        let run = self.run_memory(emulator, axis, Memory { initial_value: &initial_value, ..memory })?;
+        let memory = Memory { initial_value: &initial_value, ..memory };
+        let run = self.run_memory(emulator, &axis.layout(), memory)?;
         Ok(self.outputs(axis, by_field, run.output))
     }
 
@@ -322,20 +405,24 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         unsafe { elements(&bytes) }
     }
 
-    fn run_memory(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Run, EmulatorError> {
-        let layout = axis.layout();
+    fn run_memory(&self, emulator: &Emulator, layout: &ColumnLayout, memory: Memory<'_>) -> Result<Run, EmulatorError> {
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
-        let addresses = |arrays: &[Array]| arrays.iter().map(|array| array.offset as u64).collect();
+        // The address of each array, and the words behind it.
+        let words = |array: &Array| {
+            let behind = if let Taken::Followed(bytes) = &array.kind { bytes.len() / 8 } else { 0 };
+            std::iter::once(array.offset as u64).chain(std::iter::repeat_n(0, behind)).collect::<Vec<_>>()
+        };
+        let addresses = |arrays: &[Array]| arrays.iter().flat_map(words).collect();
         let (inputs, outputs): (Vec<u64>, Vec<u64>) = match memory.arrays {
             Some(Arrays { inputs, outputs }) => (addresses(inputs), addresses(outputs)),
             None => (vec![memory.input_offset as u64], vec![output_offset as u64]),
         };
-        let suits = |plan: &ColumnsPlan| plan.suits(&layout, &inputs, &outputs);
+        let suits = |plan: &ColumnsPlan| plan.suits(layout, &inputs, &outputs);
         let chosen = self.plan.all().into_iter().find(suits).unwrap_or(self.plan.clone());
         let other = self.others.iter().find(|(plan, _)| *plan == chosen);
         let (plan, source) = other.map_or((&self.plan, &self.source), |(plan, source)| (plan, source));
         let module = Module::new(source)?;
-        let schedule = plan.schedule(&layout)?;
+        let schedule = plan.schedule(layout)?;
         let operator = self.op.parameters();
         let layout: Vec<u8> = layout.words().into_iter().flat_map(u64::to_le_bytes).collect();
         let memory = Memory { operator: operator.bytes(), layout: &layout, ..memory };

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use scan_codegen::{ArrayKind, ElementKind, OffsetWidth};
+use scan_codegen::{ArrayKind, ElementKind, OffsetWidth, Segments};
 use scan_runtime::{ScanElement, ScanOp};
 
 use super::{
@@ -84,6 +84,16 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                         found.copy_from_slice(&values[place.min(count - 1) * item..][..item]);
                     }
                     Array { bytes: values, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                }
+                ArrayKind::Previous | ArrayKind::Next => {
+                    let rows = self.heads.as_ref().filter(|_| spec.segments == Segments::Rows);
+                    let row = rows.map_or(len, |heads| heads.head_count() as usize);
+                    let edge = columns::edge_of(&bytes[..item]);
+                    let neighbour = |place| columns::neighbour_in_row(place, row, kind == ArrayKind::Next);
+                    let (found, words) =
+                        (columns::neighbours(&bytes, item, &edge, neighbour), columns::neighbour_words(row, &edge));
+                    let values = std::mem::replace(&mut bytes, found);
+                    Array { bytes: values, item, offset, kind: Taken::Followed(words) }
                 }
                 ArrayKind::NoMemory => {
                     let indices = bytes.chunks_mut(item).enumerate();

@@ -1,0 +1,157 @@
+//! Inputs of scans along an axis that have strides of their own.
+
+use cudarc::driver::CudaStream;
+use scan_codegen::{ArrayKind, Axis};
+
+use super::kinds::{Described, DeviceSource, Lanes, Source, Words};
+use crate::{DeviceBuffer, Error, ScanElement, room::room, sealed::Sealed};
+
+/// An input with strides of its own, in host memory. Made by [`strided`].
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a, T> {
+    items: &'a [T],
+    strides: &'a [usize],
+}
+
+/// An input of a scan along an [axis](crate::Scan::axis) that has strides of its own, in items: one for each dimension of
+/// the shape, whatever the strides of the axis are. The item at index `[i, j, …]` is `items[i * strides[0] + j * strides[1]
+/// + …]`. A stride of 0 repeats items along a dimension. There are as many items as the strides reach, or more.
+///
+/// In host memory the items are copied before the scan. Of device memory kernels read each where it is:
+/// [`device_strided`].
+///
+/// One gate for all channels of a head, as in Mamba-2, and states that begin with the one before the first step:
+///
+/// ```
+/// use scan_runtime::{Axis, ScanOp, Scanner, arrays, scan_element, scan_op};
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Step { gate: f32, token: f32 }
+///
+/// struct Recurrence;
+///
+/// #[scan_op]
+/// impl ScanOp for Recurrence {
+///     type Input = Step;
+///     type State = Step;
+///     type Output = f32;
+///     fn lift(step: Step) -> Step { step }
+///     fn combine(a: Step, b: Step) -> Step {
+///         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
+///     }
+///     fn project(h: Step) -> f32 { h.token }
+/// }
+///
+/// let [tokens, heads, channels] = [3, 2, 4];
+/// let axis = Axis::of(&[tokens, heads, channels], 0)?;
+/// let gates = [1.0, 0.5, 1.0, 0.5, 1.0, 0.5]; // of each token and head
+/// let inputs = vec![1.0; axis.len()];
+/// let mut states = vec![0.0; axis.len()];
+/// let scan = Scanner::new()?.scan(Recurrence).axis(axis).columns();
+/// scan.run_into((arrays::strided(&gates, &[heads, 1, 0]), &inputs), &mut states)?;
+/// assert_eq!(states[2 * heads * channels..], [3.0, 3.0, 3.0, 3.0, 1.75, 1.75, 1.75, 1.75]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Of a run: [`AxisError::Strides`](crate::AxisError::Strides) for another number of strides than dimensions,
+/// [`Error::StridedLength`] for too few items, [`Error::NoAxis`] in a scan that is not along an axis, and
+/// [`Error::AxisRepeats`] in host memory where the strides of the axis itself repeat items.
+pub fn strided<'a, T: ScanElement>(items: &'a [T], strides: &'a [usize]) -> Strided<'a, T> {
+    Strided { items, strides }
+}
+
+/// Checks that an array has so many items as its strides reach.
+pub(super) fn check_strided(array: usize, axis: &Axis, strides: &[usize], found: usize) -> Result<(), Error> {
+    let expected = axis.len_with(strides)?;
+    match found < expected {
+        true => Err(Error::StridedLength { array, found, expected, shape: axis.shape().to_vec() }),
+        false => Ok(()),
+    }
+}
+
+/// Checks that no two items of the input are one, so that each can have a neighbour or a value of its own.
+pub(super) fn check_apart(array: usize, axis: &Axis) -> Result<(), Error> {
+    let (strides, _) = axis.both_strides();
+    axis.clone().output_strides(strides).map(drop).map_err(|_| Error::AxisRepeats { array })
+}
+
+/// Calls `each` with every index of a shape, and with its places in arrays of these strides.
+pub(super) fn each_place<const N: usize>(
+    shape: &[usize],
+    strides: [&[usize]; N],
+    mut each: impl FnMut(&[usize], [usize; N]),
+) {
+    if shape.contains(&0) {
+        return;
+    }
+    let (mut index, mut places) = (vec![0; shape.len()], [0; N]);
+    loop {
+        each(&index, places);
+        let Some(last) = (0..shape.len()).rev().find(|&k| index[k] + 1 < shape[k]) else { return };
+        for (place, strides) in places.iter_mut().zip(strides) {
+            let back: usize = (last + 1..shape.len()).map(|k| index[k] * strides[k]).sum();
+            *place = *place + strides[last] - back;
+        }
+        index[last] += 1;
+        index[last + 1..].fill(0);
+    }
+}
+
+// SAFETY: what is held has as many items as the memory of the input that lies as the axis says.
+unsafe impl<T: ScanElement> Source<T> for Strided<'_, T> {
+    const SEALED: Sealed = Sealed;
+    const KIND: ArrayKind = ArrayKind::Strided;
+    type Held = Vec<T>;
+    fn items(&self) -> Option<usize> {
+        None
+    }
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
+        let Some(axis) = lanes.axis else { return Err(Error::NoAxis { array }) };
+        check_strided(array, axis, self.strides, self.items.len())?;
+        check_apart(array, axis)?;
+        let mut items = room(lanes.len)?;
+        items.extend(self.items.first().into_iter().flat_map(|first| std::iter::repeat_n(*first, lanes.len)));
+        let (strides, _) = axis.both_strides();
+        each_place(axis.shape(), [strides, self.strides], |_, [to, from]| items[to] = self.items[from]);
+        Ok(items)
+    }
+    fn at(held: &Vec<T>) -> *mut T {
+        held.as_ptr().cast_mut()
+    }
+}
+
+/// The same as [`Strided`], in device memory. Made by [`device_strided`].
+#[derive(Clone, Copy)]
+pub struct DeviceStrided<'a, T> {
+    items: &'a dyn DeviceBuffer<T>,
+    strides: &'a [usize],
+}
+
+/// The same as [`strided`], of device memory. Kernels read each item where it is; where a stride of 0 repeats it, from
+/// the caches. Beside slices, whose neighbouring columns are read together, items are read one by one.
+///
+/// A view of a longer buffer brings an offset: of states `[batch, tokens + 1, channels]` the ones before each token are
+/// the whole buffer, and the ones after it the view from `channels` on, both with the strides
+/// `[(tokens + 1) * channels, channels, 1]`.
+pub fn device_strided<'a, T: ScanElement>(
+    items: &'a impl DeviceBuffer<T>,
+    strides: &'a [usize],
+) -> DeviceStrided<'a, T> {
+    DeviceStrided { items, strides }
+}
+
+// SAFETY: the buffer has as many items as the strides reach, which a run checks, and kernels read no others.
+unsafe impl<T: ScanElement> DeviceSource<T> for DeviceStrided<'_, T> {
+    const SEALED: Sealed = Sealed;
+    fn describe(&self) -> Described<'_> {
+        let slice = Described::of_slice(ArrayKind::Strided, self.items.len(), self.items.stream());
+        Described { len: None, strides: self.strides, ..slice }
+    }
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer(self.items.device_ptr(stream));
+        words.push_strides();
+    }
+}
