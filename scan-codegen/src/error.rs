@@ -63,6 +63,14 @@ pub enum PlanError {
     /// The total of one segment was asked for, where each has an initial value or a total.
     #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
     TotalOfEach,
+    /// No kernel waits for an initial value in such a scan.
+    #[error("an initial value cannot arrive late where {scan}: {instead}")]
+    LateValue {
+        /// What the scan does.
+        scan: String,
+        /// What to do.
+        instead: &'static str,
+    },
     /// There is no carry before the first input.
     #[error("operator `{operator}` has neither a `START` nor an identity to begin with: add `.init(value)`")]
     NoStart {

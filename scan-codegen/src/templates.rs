@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 146] = [
+const PARTS: [(&str, &str); 149] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -55,6 +55,9 @@ const PARTS: [(&str, &str); 146] = [
     ("no_head_masks", include_str!("../templates/value/no_head_masks.cu.tera")),
     ("start_none", include_str!("../templates/value/start_none.cu.tera")),
     ("start_value", include_str!("../templates/value/start_value.cu.tera")),
+    ("start_late", include_str!("../templates/value/start_late.cu.tera")),
+    ("starts_empty", include_str!("../templates/value/starts_empty.cu.tera")),
+    ("starts_with_value", include_str!("../templates/value/starts_with_value.cu.tera")),
     ("start_carry", include_str!("../templates/value/start_carry.cu.tera")),
     ("state_fold", include_str!("../templates/value/state_fold.cu.tera")),
     ("state_input", include_str!("../templates/value/state_input.cu.tera")),

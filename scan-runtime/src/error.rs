@@ -243,6 +243,23 @@ pub enum Error {
         /// Elements of the slice.
         len: usize,
     },
+    /// A late value is for the scans of another stream.
+    #[error("the late value is for scans of another stream: make one for this stream with `LateValue::new(&stream)`")]
+    LateValueStream,
+    /// A run of no elements launches no kernel that could take a late value.
+    #[error("a run of no elements takes no late value, so that the next run would: leave the run out, and the write")]
+    LateValueOfNothing,
+    /// The host was to hand over a late value, and the one before it has not been taken.
+    #[error(
+        "{written} late values have been written and {taken} taken: wait for the scan that takes the last one, or write \
+         on a stream, which waits"
+    )]
+    LateValueWaits {
+        /// Values that have been written, or are to be written by streams.
+        written: u64,
+        /// Values that scans have taken.
+        taken: u64,
+    },
     /// There is not one initial value for each segment, or for each column.
     #[error("{found} initial values for {expected} segments or columns: give one for each")]
     InitialValues {

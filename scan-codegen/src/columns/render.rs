@@ -188,7 +188,9 @@ pub fn render_columns_from(
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
     parts.extend(plan.programmatic.then_some("launches"));
     parts.extend(["machine", "dynamic_shared_memory", "packed_row", "status"]);
-    parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), opaque(operator)]);
+    parts.extend([heads::masks(&Segments::None), "prefix"]);
+    parts.extend(start::start(operator, &plan.spec));
+    parts.push(opaque(operator));
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "columns"]);
     let kernels = text_of(templates, parts, &context)?;
