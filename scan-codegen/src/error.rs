@@ -65,6 +65,14 @@ pub enum PlanError {
     /// One total was asked for, of a scan with an initial value for each segment.
     #[error("a scan with an initial value for each segment gives a total for each: use the runs `…_with_totals`")]
     TotalOfEach,
+    /// An initial value arrives late, in a scan whose kernels do not wait for one.
+    #[error("an initial value cannot arrive late where {scan}: {instead}")]
+    LateValue {
+        /// What the scan does.
+        scan: String,
+        /// What to do.
+        instead: &'static str,
+    },
     /// A stepped operator has no carry to begin with.
     #[error("operator `{operator}` has neither `START` nor an identity: add `.init(value)`")]
     NoStart {

@@ -220,7 +220,8 @@ pub fn render_reduction_from(
         Reduction::Contiguous => &["reduce_contiguous"],
         Reduction::Coarsened => &["reduce_contiguous", "reduce_coarsened"],
     };
-    let mut parts = vec!["types", "no_head_masks", "prefix", start::start(operator, &spec_of(plan))];
+    let mut parts = vec!["types", "no_head_masks", "prefix"];
+    parts.extend(start::start(operator, &spec_of(plan)));
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "reduce_tile"]);
     parts.extend(trees);

@@ -176,7 +176,8 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     if engine != Engine::Memory {
         parts.extend(runs(operator, plan, pipeline));
     }
-    parts.extend([heads::masks(&plan.spec.segments), "prefix", start::start(operator, &plan.spec)]);
+    parts.extend([heads::masks(&plan.spec.segments), "prefix"]);
+    parts.extend(start::start(operator, &plan.spec));
     parts.extend((engine == Engine::Pipeline).then_some("pipeline/tile"));
     parts.extend(heads::parts(&plan.spec, engine));
     parts.extend(algebra::folds(operator));

@@ -25,6 +25,10 @@ pub struct ScanSpec {
     /// Whether the kernels read the initial value from device memory, where an earlier kernel may have written it.
     /// Otherwise it is a kernel argument.
     pub initial_on_device: bool,
+    /// Whether that value arrives late: another stream, another device or the host may write it while the kernels run,
+    /// and they wait for it. [`Argument::InitialPointer`](crate::Argument::InitialPointer) then points at two 64-bit
+    /// numbers and the value: how many values have been handed over, and how many of them earlier launches have taken.
+    pub initial_late: bool,
     /// Whether each segment begins with an initial value of its own, an item of an array in device memory.
     /// `initial_value` is set, too.
     pub initial_values: bool,
@@ -75,6 +79,11 @@ impl ScanSpec {
     /// The same scan with an initial value that the kernels read from device memory.
     pub fn with_initial_value_on_device(self) -> Self {
         ScanSpec { initial_value: true, initial_on_device: true, ..self }
+    }
+
+    /// The same scan with an initial value that may be written while the kernels run.
+    pub fn with_late_initial_value(self) -> Self {
+        ScanSpec { initial_late: true, ..self.with_initial_value_on_device() }
     }
 
     /// The same scan with an initial value for each segment. These are rows, or lie between offsets.
@@ -164,9 +173,11 @@ impl fmt::Display for ScanSpec {
         if self.initial_values {
             f.write_str(" for each segment")?;
         }
-        if self.initial_on_device {
-            f.write_str(" in device memory")?;
-        }
+        f.write_str(match (self.initial_late, self.initial_on_device) {
+            (true, _) => " that arrives late",
+            (false, true) => " in device memory",
+            (false, false) => "",
+        })?;
         if self.total {
             f.write_str(" and the total")?;
         }

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 149] = [
+const PARTS: &[(&str, &str)] = &[
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -56,6 +56,9 @@ const PARTS: [(&str, &str); 149] = [
     ("no_head_masks", include_str!("../templates/value/no_head_masks.cu.tera")),
     ("start_none", include_str!("../templates/value/start_none.cu.tera")),
     ("start_value", include_str!("../templates/value/start_value.cu.tera")),
+    ("start_late", include_str!("../templates/value/start_late.cu.tera")),
+    ("starts_empty", include_str!("../templates/value/starts_empty.cu.tera")),
+    ("starts_with_value", include_str!("../templates/value/starts_with_value.cu.tera")),
     ("start_carry", include_str!("../templates/value/start_carry.cu.tera")),
     ("state_fold", include_str!("../templates/value/state_fold.cu.tera")),
     ("state_input", include_str!("../templates/value/state_input.cu.tera")),
@@ -174,7 +177,7 @@ const PARTS: [(&str, &str); 149] = [
     ("last_results_counted", include_str!("../templates/reduce/last_results_counted.cu.tera")),
 ];
 
-static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(PARTS));
 
 /// Templates, parsed once a process, which takes as long as writing a kernel. One that does not parse is found by the tests of
 /// this crate; it is kept as an error all the same, because a library must not panic.
@@ -188,7 +191,7 @@ impl Templates {
 
     /// The text of each of these templates, by name.
     pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PARTS.into_iter()
+        PARTS.iter().copied()
     }
 
     /// The templates of the kernels, each as `change` makes it of its name and its text: for tests that plant faults.

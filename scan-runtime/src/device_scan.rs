@@ -6,8 +6,8 @@ use cudarc::driver::{CudaSlice, CudaStream, result, sys};
 use scan_codegen::ArrayKinds;
 
 use crate::{
-    DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
-    Scanner, Totals,
+    DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, LateValue, PlanError, Prefixes, Scan, ScanElement,
+    ScanOp, Scanner, Totals,
     columns::Layouts,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{Brings, DeviceWork, InitialOnDevice, task},
@@ -30,6 +30,8 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     /// Whether that is one for each segment.
     each: bool,
+    /// The initial value, if it arrives late.
+    late: Option<&'a LateValue<Op::Carry>>,
     /// How many elements there are, if that is in device memory.
     len: Option<&'a dyn DeviceBuffer<u64>>,
     heads: DeviceHeads<'a>,
@@ -88,6 +90,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
             way: Way::Call(scan, stream),
             initial: None,
             each: false,
+            late: None,
             len: None,
             heads: DeviceHeads::NONE,
             layouts: Layouts::default(),
@@ -100,6 +103,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
             way: Way::Prepared(prepared),
             initial: None,
             each: false,
+            late: None,
             len: None,
             heads: DeviceHeads::NONE,
             layouts: Layouts::default(),
@@ -126,7 +130,8 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn with_kinds(&self, input: ArrayKinds, output: ArrayKinds) -> Self {
         let Layouts { input: (inputs, _), output: (outputs, _) } = self.layouts;
         let layouts = Layouts { input: (inputs, input), output: (outputs, output) };
-        DeviceScan { way: self.way, initial: self.initial, each: self.each, len: self.len, heads: self.heads, layouts }
+        let &DeviceScan { way, initial, each, late, len, heads, .. } = self;
+        DeviceScan { way, initial, each, late, len, heads, layouts }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -149,6 +154,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
 
     fn brings(&self, also: Also) -> Brings {
         let initial = match self.initial {
+            None if self.late.is_some() => InitialOnDevice::Late,
             None => InitialOnDevice::None,
             Some(_) if self.each => InitialOnDevice::Each,
             Some(_) => InitialOnDevice::One,
@@ -238,6 +244,11 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                 expect_len("initial value", value.len(), 1, "`init_from` reads one value")?;
             }
         }
+        match self.late {
+            Some(late) if !late.is_for(self.stream()) => return Err(Error::LateValueStream),
+            Some(_) if len == 0 => return Err(Error::LateValueOfNothing),
+            _ => {}
+        }
         if let Some(len) = self.len {
             device.check_context("length", len.stream())?;
             expect_len("length", len.len(), 1, "`len_from` reads one number")?;
@@ -297,11 +308,14 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         let (heads, _reading_heads) = self.heads.pointer(stream);
         let initial = self.initial.map(|value| value.device_ptr(stream));
         let told_len = self.len.map(|len| len.device_ptr(stream));
+        // Scans that take a value are enqueued one after the other, each with what says that it has been taken.
+        let taking = self.late.map(|late| (late, late.begin_scan()));
+        let late_pointer = taking.as_ref().map(|(_, (_, pointer))| *pointer);
         let side = SideBuffers {
             len: told_len.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             heads,
             head_count: self.heads.head_count(),
-            initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
+            initial: initial.as_ref().map(|(pointer, _reading)| *pointer).or(late_pointer).unwrap_or(0),
             total,
         };
         let enqueue = || {
@@ -317,7 +331,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             };
             // SAFETY: the caller vouches for the buffers; the heads are borrowed from a live slice, whose length has
             // been checked.
-            unsafe { work.enqueue(stream, side, buffers, results) }
+            unsafe { work.enqueue(stream, side, buffers, results)? };
+            taking.map_or(Ok(()), |(late, (taking, _))| late.end_scan(taking))
         };
         enqueue().map_err(named)
     }
@@ -411,7 +426,31 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// The run gives [`Error::Length`] if the slice is not of one element.
     pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceScan { initial: Some(value), each: false, ..self }
+        DeviceScan { initial: Some(value), each: false, late: None, ..self }
+    }
+
+    /// Puts a value before the first element that another stream, another device or the host writes while the scan runs,
+    /// as [`LateValue`] says. The tiles are folded meanwhile, as many as there is room for. It takes the place of the
+    /// scan's own [initial value](Scan::init).
+    ///
+    /// ```no_run
+    /// use scan_runtime::{LateValue, Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let maxima = scanner.scan(ops::max()).on(&stream).init_late(&LateValue::new(&stream)?).prepare(1_000)?;
+    /// let (before, mut buffer) = (LateValue::new(&stream)?, stream.clone_htod(&[2, 7, 1])?);
+    /// maxima.init_late(&before).run_in_place(&mut buffer)?;
+    /// before.write(5)?;
+    /// assert_eq!(stream.clone_dtoh(&buffer)?, [5, 7, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The run gives [`Error::LateValueStream`] if the value is for another stream, [`Error::LateValueOfNothing`] for no
+    /// elements, and [`PlanError::LateValue`] for a scan that restarts, of a length in device memory, or with an operator
+    /// that goes from carry to carry.
+    pub fn init_late(self, value: &'a LateValue<Op::Carry>) -> Self {
+        DeviceScan { initial: None, each: false, late: Some(value), ..self }
     }
 
     /// As [`Scan::init_each`], with values that are read from device memory when the scan runs. Offsets that do not go
@@ -432,7 +471,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// The run gives [`Error::Length`] if there is not one value for each segment, and the errors of
     /// [`Scan::init_each`].
     pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceScan { initial: Some(values), each: true, ..self }
+        DeviceScan { initial: Some(values), each: true, late: None, ..self }
     }
 
     /// Scans as many elements as a number in device memory says when the scan runs, in a slice of one: what an earlier

@@ -17,6 +17,8 @@ use crate::{
 pub(crate) enum InitialOnDevice {
     None,
     One,
+    /// It arrives late.
+    Late,
     Each,
 }
 
@@ -42,6 +44,7 @@ impl fmt::Display for Brings {
         let initial = match self.initial {
             InitialOnDevice::None => "no initial value in device memory",
             InitialOnDevice::One => "initial value in device memory",
+            InitialOnDevice::Late => "an initial value that arrives late",
             InitialOnDevice::Each => "an initial value of each segment in device memory",
         };
         write!(f, "{}, {total}, {initial}", self.heads.name())?;
@@ -83,6 +86,7 @@ pub(crate) fn task<Op: ScanOp, H: HostHeads, G: Goal>(scan: &Scan<Op, H, G>, bri
     let spec = match brings.initial {
         InitialOnDevice::None => spec,
         InitialOnDevice::One => spec.with_initial_value_on_device(),
+        InitialOnDevice::Late => spec.with_late_initial_value(),
         InitialOnDevice::Each => spec.with_initial_values(),
     };
     let spec = if brings.len { spec.with_length_on_device() } else { spec };

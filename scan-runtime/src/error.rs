@@ -222,6 +222,23 @@ pub enum Error {
         /// The kinds of arguments of the call.
         found: String,
     },
+    /// A late value was made for the scans of another stream.
+    #[error("the late value belongs to another stream: make one for this stream with `LateValue::new(&stream)`")]
+    LateValueStream,
+    /// A run of no elements launches no kernel, so it would leave its late value to the next run.
+    #[error("a run of no elements takes no late value: leave out both the run and the write")]
+    LateValueOfNothing,
+    /// The host was to write a late value while the previous one has not been taken.
+    #[error(
+        "{written} late values have been written and {taken} taken: wait for the scan that takes the last one, or write \
+         on a stream, which waits"
+    )]
+    LateValueWaits {
+        /// Values that have been written, or are to be written by streams.
+        written: u64,
+        /// Values that scans have taken.
+        taken: u64,
+    },
     /// Some elements are outside of the offsets, in a scan with an initial value or a total for each segment.
     #[error(
         "the offsets span {first} to {last}: initial values or totals for each segment need offsets from 0 to {len}, \

@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc};
 use cudarc::driver::CudaStream;
 
 use crate::{
-    DeviceBuffer, DeviceBufferMut, DeviceScan, Error, Goal, Heads, HostHeads, NoHeads, Prefixes, Scan, ScanElement,
-    ScanOp, Scanner, Totals, cpu,
+    DeviceBuffer, DeviceBufferMut, DeviceScan, Error, Goal, Heads, HostHeads, LateValue, NoHeads, Prefixes, Scan,
+    ScanElement, ScanOp, Scanner, Totals, cpu,
     cuda::{Kernels, Runs},
     device_work::{Brings, DeviceWork},
     scan::Also,
@@ -314,6 +314,11 @@ impl<Op: ScanOp> DevicePrepared<Op> {
     /// Puts a value before the first element that is in device memory; see [`DeviceScan::init_from`].
     pub fn init_from<'a>(&'a self, value: &'a impl DeviceBuffer<Op::Carry>) -> DeviceScan<'a, Op> {
         DeviceScan::of_prepared(self).init_from(value)
+    }
+
+    /// Puts a value before the first element that arrives late; see [`DeviceScan::init_late`].
+    pub fn init_late<'a>(&'a self, value: &'a LateValue<Op::Carry>) -> DeviceScan<'a, Op> {
+        DeviceScan::of_prepared(self).init_late(value)
     }
 
     /// Reads the number of elements from device memory; see [`DeviceScan::len_from`].

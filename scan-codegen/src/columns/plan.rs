@@ -257,6 +257,9 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if spec.total {
         return refused("it has a total for each column: use the runs `…_with_totals`");
     }
+    if spec.initial_late {
+        return refused("its initial value is there when the kernel begins: give it with `init_from`");
+    }
     check_start(operator, spec.initial_value)?;
     let lacks_begin = operator.identity.is_none() && operator.carry.is_none();
     if spec.kind == ScanKind::Exclusive && !spec.initial_value && lacks_begin {

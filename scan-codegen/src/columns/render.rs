@@ -218,7 +218,9 @@ pub fn render_columns_from(
     parts.extend(kinds.any(|kind| kind == ArrayKind::Strided).then_some("columns/strided"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
     parts.extend(["packed_row", "status"]);
-    parts.extend([heads::masks(&Segments::None), "prefix", start::start(operator, &plan.spec), opaque(operator)]);
+    parts.extend([heads::masks(&Segments::None), "prefix"]);
+    parts.extend(start::start(operator, &plan.spec));
+    parts.push(opaque(operator));
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "columns/rows", "columns/scan", "columns/carry", "columns/kernel"]);
     let kernels = text_of(templates, parts, &context)?;

@@ -35,6 +35,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     check_index(operator, spec)?;
     check_places(operator, spec)?;
     check_length(operator, spec, strategy)?;
+    check_late(operator, spec)?;
     check_identity(operator, spec, strategy)
 }
 
@@ -123,6 +124,26 @@ fn check_length(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Res
         true => Err(PlanError::NoIdentity { operator: operator.name.clone() }),
         false => Ok(()),
     }
+}
+
+/// Refuses an initial value that arrives late where more than the prefix of the first tile would have to wait for it, or
+/// where it depends on the device whether anything does.
+fn check_late(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    let (scan, instead) = match spec {
+        ScanSpec { initial_late: false, .. } => return Ok(()),
+        ScanSpec { segments, .. } if !segments.is_none() => {
+            ("the scan restarts".to_owned(), "give the value with `init_from`, or values with `init_each`")
+        }
+        ScanSpec { length_on_device: true, .. } => {
+            ("only the device knows the length".to_owned(), "let the host give the length")
+        }
+        _ if operator.carry.is_some() => {
+            let scan = format!("`{}` goes from carry to carry", operator.name);
+            (scan, "give the value with `init_from`, after a wait of the stream for what writes it")
+        }
+        _ => return Ok(()),
+    };
+    Err(PlanError::LateValue { scan, instead })
 }
 
 /// Refuses a strategy or a kind of scan that needs an identity, if the operator has none.

@@ -23,18 +23,15 @@ impl StartWords {
     /// `constant` is what an operator with a carry begins with by itself. `shared` is the name by which kernels know the
     /// initial value that one of their threads has read.
     pub(crate) fn new(spec: &ScanSpec, constant: &str, shared: Option<&'static str>) -> Self {
-        let (start, initial_value) = match (spec.initial_value || spec.initial_values, spec) {
-            (false, _) => ("", ""),
-            (true, ScanSpec { initial_values: true, .. }) => (", const Carry* initial_values", ""),
+        let (start, initial_value, value) = match (spec.initial_value || spec.initial_values, spec) {
+            (false, _) => ("", "", constant),
+            (true, ScanSpec { initial_values: true, .. }) => (", const Carry* initial_values", "", ""),
+            (true, ScanSpec { initial_late: true, .. }) => (", const LateValue* late", "", "late"),
             (true, ScanSpec { initial_on_device: true, .. }) => {
-                (", const Carry* initial_pointer", "initial_pointer[0]")
+                let value = "initial_pointer[0]";
+                (", const Carry* initial_pointer", value, shared.unwrap_or(value))
             }
-            (true, _) => (", const Carry initial_value", "initial_value"),
-        };
-        let value = match (spec.initial_values, initial_value) {
-            (true, _) => "",
-            (false, "") => constant,
-            (false, value) => shared.unwrap_or(value),
+            (true, _) => (", const Carry initial_value", "initial_value", shared.unwrap_or("initial_value")),
         };
         let length = if spec.length_on_device { ", const unsigned long long* length" } else { "" };
         let total = match (spec.total, spec.totals) {
@@ -54,11 +51,12 @@ impl StartWords {
     }
 }
 
-/// The template of what segments begin with.
-pub(crate) fn start(operator: &OpSource, spec: &ScanSpec) -> &'static str {
+/// The templates of what segments begin with, and prefixes.
+pub(crate) fn start(operator: &OpSource, spec: &ScanSpec) -> [&'static str; 2] {
     match (operator.carry.is_some(), spec.initial_value || spec.initial_values) {
-        (true, _) => "start_carry",
-        (false, true) => "start_value",
-        (false, false) => "start_none",
+        _ if spec.initial_late => ["start_late", "starts_with_value"],
+        (true, _) => ["start_carry", "starts_empty"],
+        (false, true) => ["start_value", "starts_with_value"],
+        (false, false) => ["start_none", "starts_empty"],
     }
 }

@@ -126,7 +126,8 @@ pub enum Argument {
     Operator,
     /// The initial value, by value.
     InitialValue,
-    /// A pointer to the initial value, or to those of segments.
+    /// A pointer to the initial value, or to those of segments; to the numbers before it, where it
+    /// [arrives late](crate::ScanSpec::initial_late).
     InitialPointer,
     /// A pointer to the memory that receives the total, or the total of each segment.
     Total,

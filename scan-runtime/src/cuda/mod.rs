@@ -33,6 +33,7 @@ pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
 pub(crate) use work::{Runs, Work, bind};
+pub(crate) use workspace::{PER_THREAD, is_captured};
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -18,7 +18,7 @@ use super::{any_plan::AnyPlan, driver_error, lock, memory, read, write};
 use crate::Error;
 
 /// The handle that means another stream on each thread of the host.
-pub(super) const PER_THREAD: sys::CUstream = ptr::without_provenance_mut(2);
+pub(crate) const PER_THREAD: sys::CUstream = ptr::without_provenance_mut(2);
 
 /// Memory on a stream. Its owner frees it, on that stream.
 #[derive(Debug, Default)]
@@ -222,7 +222,7 @@ impl Workspaces {
 }
 
 /// Whether what is enqueued on the stream goes into a graph.
-pub(super) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
+pub(crate) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
     let status = stream.capture_status().map_err(driver_error("asking whether the stream is being captured"))?;
     Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }

@@ -2,7 +2,9 @@
 
 use scan_codegen::{Argument, Launch, Schedule, Workspace};
 
-use super::{Array, ArrayKind, Arrays, Memory, callbacks::Handle, kept::TURNS_BYTES, machine::Machine, memory::Buffer};
+use super::{
+    Array, ArrayKind, Arrays, Memory, callbacks::Handle, kept::TURNS_BYTES, late, machine::Machine, memory::Buffer,
+};
 
 /// A stretch of a buffer that is far longer than what a test has memory for. The rest of the buffer is not there: an access to it is
 /// a fault.
@@ -41,7 +43,10 @@ impl Buffers {
         }
         let heads = Buffer::initialised("heads", memory.heads.to_vec()).at(memory.heads_offset);
         buffers.add(machine, Argument::Heads, heads.read_only());
-        let initial_value = Buffer::initialised("initial value", memory.initial_value.to_vec());
+        let initial_value = match memory.late {
+            Some(_) => late::before(memory.initial_value.len()),
+            None => Buffer::initialised("initial value", memory.initial_value.to_vec()),
+        };
         buffers.add(machine, Argument::InitialPointer, initial_value.read_only());
         let length = Buffer::initialised("length", memory.length.to_le_bytes().to_vec());
         buffers.add(machine, Argument::LengthPointer, length.read_only());

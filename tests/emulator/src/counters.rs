@@ -20,6 +20,8 @@ pub struct LaunchCounters {
     pub threads: u32,
     /// Applications of the operator, over all threads.
     pub applications: u64,
+    /// Those of them before another stream wrote the initial value, where it did so during this launch.
+    pub applications_before_late: Option<u64>,
     /// The longest chain of applications in a block, each of which needs the result of the one before it. What other blocks
     /// and earlier launches made counts as given.
     pub steps: u32,

@@ -103,6 +103,7 @@ mod counters;
 mod exchange;
 mod fault;
 mod kept;
+mod late;
 mod machine;
 mod memory;
 mod order;
@@ -175,6 +176,8 @@ pub struct Memory<'a> {
     pub operator: &'a [u8],
     /// The initial value; empty if there is none.
     pub initial_value: &'a [u8],
+    /// When the initial value arrives, where another stream writes it: kernels then find two 64-bit numbers before it.
+    pub late: Option<Arrival>,
     /// The number of elements, where kernels read it.
     pub length: u64,
     /// The input.
@@ -202,6 +205,17 @@ pub struct Memory<'a> {
     pub output_offset: usize,
     /// The same for the source of segment heads.
     pub heads_offset: usize,
+}
+
+/// When another stream writes an initial value that kernels wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Before the first launch.
+    Before,
+    /// At a time that the seed draws, while the threads run.
+    Meanwhile,
+    /// Once no thread can go on without it.
+    Last,
 }
 
 /// An array of the input or of the output.
@@ -374,6 +388,10 @@ impl Emulator {
         }
         let workspace = kept.take(&schedule.workspace);
         let buffers = Buffers::new(&mut machine, schedule, memory, &workspace);
+        if let Some(arrival) = memory.late {
+            let buffer = buffers.of(&Argument::InitialPointer).unwrap_or_default();
+            machine.expect_late(buffer, memory.initial_value, arrival);
+        }
         let counters = self.launch_all(&mut machine, module, &kernel_name, &schedule.launches, &buffers, memory)?;
         let total = buffers.of(&Argument::Total).map_or(0, |number| number as usize - 1);
         let total = &mut machine.memory[total];

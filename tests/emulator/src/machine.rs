@@ -10,6 +10,7 @@ use super::{
     cluster::{Cluster, Membership},
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
+    late::Late,
     memory::{Buffer, Request, View},
     order::{Knowledge, Times, Who, learn},
     random::Random,
@@ -178,6 +179,8 @@ pub(super) struct Machine {
     pub(super) accesses: u64,
     pub(super) counters: LaunchCounters,
     pub(super) fault: Option<(FaultKind, Place)>,
+    /// What another stream has yet to write.
+    pub(super) late: Option<Late>,
     /// Bulk copies that have begun and not ended, and how many have begun in this launch.
     pub(super) copies: Vec<Pending>,
     pub(super) copies_begun: u32,
@@ -207,6 +210,7 @@ impl Machine {
             accesses: 0,
             counters: LaunchCounters::default(),
             fault: None,
+            late: None,
             copies: Vec::new(),
             copies_begun: 0,
             now: 1,

@@ -140,6 +140,29 @@ impl Buffer {
         self
     }
 
+    /// The same, of which nobody has written what begins at this byte, a multiple of eight.
+    pub(super) fn unwritten_from(mut self, start: usize) -> Self {
+        self.refine(8);
+        let grain = self.grain;
+        self.cells[start / grain..].fill(Cell::written_by(NOBODY));
+        self
+    }
+
+    /// A write by a thread of no block, which nothing else writes at the same time.
+    pub(super) fn write_by(&mut self, view: &View<'_>, start: usize, bytes: &[u8]) {
+        self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+        let cell = Cell { write_time: view.times.thread, ..Cell::written_by(view.who.thread) };
+        self.cells[start / self.grain..(start + bytes.len()) / self.grain].fill(cell);
+    }
+
+    /// An atomic store by such a thread.
+    pub(super) fn store_by(&mut self, view: &View<'_>, start: usize, bytes: &[u8], release: Rc<Knowledge>) {
+        self.store_atomic(start, bytes, view, Some(release));
+        self.write_by(view, start, bytes);
+        let end = start + bytes.len();
+        self.cells[start / self.grain..end / self.grain].iter_mut().for_each(|cell| cell.write_line = ATOMIC);
+    }
+
     /// The same, of which the bytes begin at this offset.
     pub(super) fn from(mut self, first: i64) -> Self {
         self.first = first;

@@ -9,6 +9,7 @@ use std::{
 use corosensei::{Coroutine, CoroutineResult, stack::DefaultStack};
 
 use super::{
+    Arrival,
     callbacks::{self, machine},
     machine::{Machine, Shape, State, shuffle},
     random::Random,
@@ -23,6 +24,9 @@ const ROUNDS: u32 = 16;
 
 /// The same, after which it is taken to wait for a bulk copy that is under way.
 const ROUNDS_FOR_COPIES: u32 = 2;
+
+/// Steps of threads in which what another stream writes arrives once, where it arrives meanwhile.
+const LATE_ONCE_IN: usize = 512;
 
 /// Threads that all launches of the process together may have at once; a launch of more runs alone. A process has a
 /// limit of mappings, 65,530 on Linux unless it is raised, and a stack takes two.
@@ -122,7 +126,11 @@ pub(super) unsafe fn launch(
         cluster: shape.cluster as usize,
         copy_once_in: [1, 4, 32, usize::MAX][of_copies.below(4)],
         of_copies,
+        late_once_in: if machine(|machine| machine.is_late(Arrival::Meanwhile)) { LATE_ONCE_IN } else { usize::MAX },
     };
+    if machine(|machine| machine.is_late(Arrival::Before)) {
+        machine(Machine::arrive_late);
+    }
     for cluster in 0..clusters {
         // SAFETY: the caller vouches for the arguments.
         unsafe { scheduler.start_cluster(cluster, entry, arguments)? };
@@ -148,6 +156,8 @@ struct Scheduler {
     /// Bulk copies go on once in so many steps of threads; where that is never, once nothing else can.
     copy_once_in: usize,
     of_copies: Random,
+    /// What another stream writes arrives once in so many steps; where that is never, once nothing else can happen.
+    late_once_in: usize,
 }
 
 impl Scheduler {
@@ -263,8 +273,11 @@ impl Scheduler {
                 self.advance_copies();
             }
             let next = self.next();
-            if next.is_none() && self.advance_copies() {
+            if next.is_none() && (self.advance_copies() || machine(Machine::arrive_late)) {
                 continue;
+            }
+            if self.late_once_in < usize::MAX && self.of_copies.one_in(self.late_once_in) {
+                machine(Machine::arrive_late);
             }
             if machine(|machine| machine.fault.is_some()) {
                 break;

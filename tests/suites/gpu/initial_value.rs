@@ -1,10 +1,11 @@
 //! Scans whose initial value is in device memory.
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{Error, Scanner};
+use scan_runtime::{Error, LateValue, PlanError, Scanner, ops};
 use scan_tests::{
     operators::{MatrixProduct, TestOperator, first_difference, inputs},
     reference,
+    time_limit::TimeLimit,
 };
 
 use crate::{Trials, ensure};
@@ -45,6 +46,81 @@ pub(crate) fn add(trials: &mut Trials) {
             ensure(wrong.is_none(), || format!("exclusive: {exclusive}, wrong from {wrong:?} on"))?;
         }
         Ok(())
+    });
+    trials.add("an_initial_value_arrives_while_the_scan_runs", || {
+        let _limit = TimeLimit::seconds(120);
+        let scanner = Scanner::cuda(0)?;
+        let context = scanner.context().ok_or("no context")?;
+        let (stream, other) = (context.new_stream()?, context.new_stream()?);
+        let late = LateValue::new(&stream)?;
+        for exclusive in [false, true] {
+            let (scan, spec) = match exclusive {
+                false => (scanner.scan(Op::new()), ScanSpec::inclusive()),
+                true => (scanner.scan(Op::new()).exclusive(), ScanSpec::exclusive()),
+            };
+            let prepared = scan.on(&stream).init_late(&late).prepare_with_total(1_500_007)?;
+            for (number, len) in CHUNKS.into_iter().filter(|&len| len > 0).enumerate() {
+                let (input, value) = (inputs::<Op>(len), Op::input(number as u64 + 5));
+                let on_device = other.clone_htod(&[value])?;
+                let mut buffer = stream.clone_htod(&input)?;
+                let mut total = stream.clone_htod(&[value])?;
+                let run = match number % 2 {
+                    0 => scan.on(&stream).init_late(&late),
+                    _ => prepared.init_late(&late),
+                };
+                run.run_in_place_with_total(&mut buffer, &mut total)?;
+                // The scan is on its way, or runs.
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                if number % 3 == 0 {
+                    late.write(value)?
+                } else {
+                    late.write_from(&other, &on_device)?
+                }
+                let expected = reference::scan_as(&Op::new(), &spec, Some(value), &input, None);
+                let wrong = first_difference(&stream.clone_dtoh(&buffer)?, &expected);
+                ensure(wrong.is_none(), || format!("{len} elements, exclusive: {exclusive}, wrong from {wrong:?} on"))?;
+                let expected = reference::total_as(&Op::new(), &spec, Some(value), &input, None);
+                let found = stream.clone_dtoh(&total)?;
+                ensure(first_difference(&found, expected.as_slice()).is_none(), || {
+                    format!("{len} elements: {found:?}")
+                })?;
+            }
+        }
+        Ok(())
+    });
+    trials.add("values_that_arrive_late_are_taken_in_their_order", || {
+        let _limit = TimeLimit::seconds(120);
+        let scanner = Scanner::cuda(0)?;
+        let context = scanner.context().ok_or("no context")?;
+        let (stream, other) = (context.new_stream()?, context.new_stream()?);
+        let late = LateValue::new(&stream)?;
+        let prepared = scanner.scan(ops::sum::<u64>()).on(&stream).init_late(&late).prepare(4_097)?;
+        let values: Vec<_> = (0..20).map(|number| other.clone_htod(&[number])).collect::<Result<_, _>>()?;
+        let mut buffers: Vec<_> = values.iter().map(|_| stream.clone_htod(&[1; 4_097])).collect::<Result<_, _>>()?;
+        // All writes before all scans: each waits, on its stream, until the value before it has been taken.
+        values.iter().try_for_each(|value| late.write_from(&other, value))?;
+        ensure(matches!(late.write(7), Err(Error::LateValueWaits { written: 20, .. })), || "no error".to_owned())?;
+        buffers.iter_mut().try_for_each(|buffer| prepared.init_late(&late).run_in_place(buffer))?;
+        for (number, buffer) in buffers.iter().enumerate() {
+            let last = stream.clone_dtoh(buffer)?[4_096];
+            ensure(last == 4_097 + number as u64, || format!("scan {number}: {last}"))?;
+        }
+        Ok(())
+    });
+    trials.add("a_late_value_for_another_stream_or_no_elements_is_refused", || {
+        let scanner = Scanner::cuda(0)?;
+        let context = scanner.context().ok_or("no context")?;
+        let (stream, other) = (context.new_stream()?, context.new_stream()?);
+        let (late, sums) = (LateValue::new(&stream)?, scanner.scan(ops::sum::<u64>()));
+        let mut buffer = stream.clone_htod(&[1, 2, 3])?;
+        let found = sums.on(&other).init_late(&late).run_in_place(&mut buffer);
+        ensure(matches!(found, Err(Error::LateValueStream)), || format!("{found:?}"))?;
+        let found = sums.on(&stream).init_late(&late).run_in_place(&mut buffer.slice_mut(..0));
+        ensure(matches!(found, Err(Error::LateValueOfNothing)), || format!("{found:?}"))?;
+        let found = sums.on(&stream).init_late(&late).rows(3).run_in_place(&mut buffer);
+        ensure(matches!(found, Err(Error::Plan(PlanError::LateValue { .. }))), || format!("{found:?}"))?;
+        let found = late.write_from(&stream, &buffer);
+        ensure(matches!(found, Err(Error::Length { found: 3, .. })), || format!("{found:?}"))
     });
     trials.add("an_initial_value_on_the_device_before_each_row", || {
         let scanner = Scanner::cuda(0)?;

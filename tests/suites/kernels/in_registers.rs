@@ -127,7 +127,7 @@ fn planted_faults_are_found() {
         ("combine(left, warp_aggregate)", "combine(warp_aggregate, left)"),
         ("combine(prefix_of_warps, prefix_in_tile)", "combine(prefix_in_tile, prefix_of_warps)"),
         ("combine(window, values[k])", "combine(values[k], window)"),
-        ("combine(window, prefix)", "combine(prefix, window)"),
+        ("combine(window, prefix.value)", "combine(prefix.value, window)"),
         ("          start = k;\n", ""),
         ("arrived = highest_set_lane(waits && (int)lane >= first_lane) < 0;", "arrived = true;"),
         ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),

@@ -109,7 +109,7 @@ fn look_back_finds_a_prefix_at_every_distance() {
             ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),
             ("long long end = tile_index;", "long long end = tile_index - 1;"),
             ("first_lane + stride <= lane", "first_lane + stride < lane"),
-            ("combine(window, prefix) : window", "combine(prefix, window) : window"),
+            ("combine(window, prefix.value) : window", "combine(prefix.value, window) : window"),
         ];
         let is_found = |program: &Program<Interval>| {
             DISTANCES.into_iter().any(|distance| fault_of_looking_back(program, distance).is_some())

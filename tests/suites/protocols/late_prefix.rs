@@ -1,15 +1,17 @@
 //! A late prefix: an initial value that another stream, another device or the host writes while the kernel already
-//! reduces. No template has it yet. These are the protocols that it could have, of which `docs/protocols.md` recommends
-//! the first.
+//! reduces. `value/start_late.cu.tera` has the first of two protocols that it could have; `docs/protocols.md` says why.
 //!
 //! Hand-overs are numbered, so that nothing is cleared between launches; both sides count them in memory of their own,
 //! because an argument would be frozen in a graph. The first tile's block waits for the value and publishes its
-//! inclusive prefix; the second one waits for that. The writer may be ahead by one hand-over: it waits until the value
-//! of the last one has been taken, which can also be an event of its stream.
+//! inclusive prefix; the second one waits for that. With a value and a flag the second one reads the value, too, as all
+//! blocks of look-ahead do, and the flag is copied to the number of values taken when the launch has ended. With packets
+//! the first block says that it has taken the value. The writer waits until the value of the last hand-over has been
+//! taken, which can also be an event of its stream.
 //!
 //! | PTX, or what the driver does | here |
 //! |---|---|
 //! | `ld.acquire.sys`; `st.release.sys`, or `cuStreamWriteValue64` after other writes | `Acquire`; `Release` |
+//! | a copy of the flag, in the order of the stream; `cuStreamWaitValue64` | `Release`; `Acquire` |
 //! | `ld.relaxed.sys`, `st.relaxed.sys` of a packet | `Relaxed` |
 
 use std::{array, sync::Arc};
@@ -55,6 +57,8 @@ enum Fault {
     TakenNotAwaited,
     /// The reader says so before it has read the value.
     TakenBeforeReading,
+    /// The first tile's block says so, and another one has yet to read the value.
+    TakenByOneBlock,
     /// The writer starts when the reader has ended: it has no place before, as a kernel behind one that fills the GPU.
     WriterHasNoPlace,
 }
@@ -109,25 +113,29 @@ impl Scan {
 
     /// Waits for the value: what `prefix_of_first_tile` would do.
     fn prefix_of_first_tile(&self, number: u32) -> Interval {
-        let take = || self.taken.store(number, Release);
-        if self.fault == Fault::TakenBeforeReading {
-            take();
-        }
         let prefix = if self.protocol == Protocol::Packets {
-            self.packets.wait(self.told(number)).1
+            let prefix = self.packets.wait(self.told(number)).1;
+            self.taken.store(number, Release);
+            prefix
         } else {
             let early = (self.fault == Fault::ReadsBeforePolling).then(|| self.value.read());
+            let taken = self.taken.load(Relaxed);
             let mut vain_polls = 0;
-            while self.flag.load(self.order(Fault::RelaxedPoll, Acquire)) != self.told(number) {
+            while self.flag.load(self.order(Fault::RelaxedPoll, Acquire)) == taken {
                 poll_again(&mut vain_polls, false);
+            }
+            if self.fault == Fault::TakenBeforeReading {
+                self.take();
             }
             early.unwrap_or_else(|| self.value.read())
         };
-        if self.fault != Fault::TakenBeforeReading {
-            take();
-        }
         assert_eq!(prefix, late_prefix(number), "{VALUE}: the late prefix");
         prefix
+    }
+
+    /// What the stream does behind a launch.
+    fn take(&self) {
+        self.taken.store(self.flag.load(Relaxed), Release);
     }
 
     fn block(&self, tile_index: usize, number: u32) {
@@ -135,8 +143,16 @@ impl Scan {
         let aggregate = Interval { first, end: first + 1 };
         let prefix = match tile_index {
             0 => self.prefix_of_first_tile(number),
-            _ => self.statuses[0].wait(number).1,
+            _ => {
+                if self.protocol == Protocol::ValueAndFlag {
+                    self.prefix_of_first_tile(number);
+                }
+                self.statuses[0].wait(number).1
+            }
         };
+        if tile_index == 0 && self.fault == Fault::TakenByOneBlock {
+            self.take();
+        }
         self.statuses[tile_index].publish(prefix.combine(aggregate), PREFIX, number);
     }
 }
@@ -160,6 +176,9 @@ fn scans(protocol: Protocol, fault: Fault) {
             let other = thread::spawn(move || other.block(1, number));
             scan.block(0, number);
             other.join().unwrap();
+            if protocol == Protocol::ValueAndFlag {
+                scan.take();
+            }
         }
     };
     if fault == Fault::WriterHasNoPlace {
@@ -191,7 +210,8 @@ fn faults_are_found() {
         is_found(wrong, Switches::Bounded(2, 3), move || scans(protocol, fault));
     };
     let orders = [Fault::FlagFirst, Fault::RelaxedFlag, Fault::RelaxedPoll, Fault::ReadsBeforePolling];
-    for fault in orders.into_iter().chain([Fault::NotNumbered, Fault::TakenNotAwaited, Fault::TakenBeforeReading]) {
+    let taken = [Fault::TakenNotAwaited, Fault::TakenBeforeReading, Fault::TakenByOneBlock];
+    for fault in orders.into_iter().chain([Fault::NotNumbered]).chain(taken) {
         found(DISORDER, Protocol::ValueAndFlag, fault);
     }
     found(&[Wrong::Value], Protocol::Packets, Fault::NotNumbered);

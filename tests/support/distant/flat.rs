@@ -298,7 +298,10 @@ fn at_the_edge(plan: &Plan, segmented: Option<Segmented>, text: &str) -> Result<
     let first_tile = first_tile(plan.tile);
     let block = format!("({first_tile}u + blockIdx.x)");
     let changes = match plan.strategy.carry {
-        Carry::OneBlock => vec![("size_t begin = 0;", format!("size_t begin = (size_t){first_tile} * TILE;"))],
+        Carry::OneBlock => vec![
+            ("size_t begin = 0;", format!("size_t begin = (size_t){first_tile} * TILE;")),
+            ("begin == 0 ?", format!("begin == (size_t){first_tile} * TILE ?")),
+        ],
         Carry::LookAhead => {
             let tile_index = ("  unsigned tile_index = 0;\n", format!("  unsigned tile_index = {first_tile}u;\n"));
             // What stands before the first tile comes as the status of the tile before it.

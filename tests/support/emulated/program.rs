@@ -13,7 +13,7 @@ use scan_codegen::{
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{
-    Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run, Trace,
+    Array, Arrays, Arrival, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run, Trace,
 };
 use crate::{checked, columns, mutants, reference, segments::Heads};
 
@@ -331,6 +331,25 @@ impl<Op: ScanOp> Program<Op> {
         Op::Output: Debug,
     {
         let memory = Memory { input_offset, output_offset, ..self.memory_at_offset(input, (0, 0)) };
+        self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
+    }
+
+    /// As [`verify_at_offset`](Program::verify_at_offset), of a plan for an initial value that arrives late, and when.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_late(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        elements: (usize, usize),
+        arrival: Arrival,
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let memory = Memory { late: Some(arrival), ..self.memory_at_offset(input, elements) };
         self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
     }
 
