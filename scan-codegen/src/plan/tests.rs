@@ -55,7 +55,7 @@ fn limits_that_allow_no_kernel_are_refused_with_what_to_set() {
     let none = DeviceLimits { multiprocessors: 0, ..DeviceLimits::BASELINE };
     assert_eq!(
         refused(none),
-        "a device with 0 multiprocessors runs no kernel: set `DeviceLimits::multiprocessors` to at least 1"
+        "no kernel runs on a device with 0 multiprocessors: set `DeviceLimits::multiprocessors` to at least 1"
     );
     let few = DeviceLimits { threads_per_block: 31, ..DeviceLimits::BASELINE };
     assert!(refused(few).ends_with("set `DeviceLimits::threads_per_block` to at least 32"));
@@ -153,7 +153,7 @@ fn impossible_shapes_are_refused_without_overflow() {
     }
     let teams = Overrides { teams: Some(0), ..default };
     let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &teams);
-    assert_eq!(refused.unwrap_err().to_string(), "0 teams are not supported: ask for 1 to 32");
+    assert_eq!(refused.unwrap_err().to_string(), "`teams` of 0 is not supported: use 1 to 32");
 }
 
 #[test]
