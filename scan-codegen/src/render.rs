@@ -397,10 +397,8 @@ struct Words<'a> {
     output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
-    /// Whether the network gives exclusive scans, and whether the tile then holds one; where it holds the result of the
-    /// elements before element i.
+    /// Whether the network gives exclusive scans; where the tile holds the result of the elements before element i.
     network_exclusive: bool,
-    tile_exclusive: bool,
     before_element: &'static str,
     threads: u32,
     tile: u32,
@@ -701,7 +699,6 @@ impl<'a> Words<'a> {
             computed_place,
             places: several.unwrap_or(1),
             network_exclusive,
-            tile_exclusive,
             before_element: if tile_exclusive { "i" } else { "i - 1" },
             threads: plan.block_sizes.1,
             tile: plan.tile,
