@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 146] = [
+const PARTS: &[(&str, &str)] = &[
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -96,6 +96,11 @@ const PARTS: [(&str, &str); 146] = [
     ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
     ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
     ("scan_warp", include_str!("../templates/block/scan_warp.cu.tera").trim_ascii_end()),
+    ("warp/kogge_stone", include_str!("../templates/warp/kogge_stone.cu.tera").trim_ascii_end()),
+    ("warp/sklansky", include_str!("../templates/warp/sklansky.cu.tera").trim_ascii_end()),
+    ("warp/ladner_fischer", include_str!("../templates/warp/ladner_fischer.cu.tera").trim_ascii_end()),
+    ("warp/han_carlson", include_str!("../templates/warp/han_carlson.cu.tera").trim_ascii_end()),
+    ("warp/brent_kung", include_str!("../templates/warp/brent_kung.cu.tera").trim_ascii_end()),
     ("reduce_run", include_str!("../templates/block/reduce_run.cu.tera").trim_ascii_end()),
     ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
@@ -171,7 +176,7 @@ const PARTS: [(&str, &str); 146] = [
     ("last_results_counted", include_str!("../templates/reduce/last_results_counted.cu.tera")),
 ];
 
-static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(PARTS));
 
 /// Templates, parsed once a process, which takes as long as writing a kernel. One that does not parse is found by the tests of
 /// this crate; it is kept as an error all the same, because a library must not panic.
@@ -185,7 +190,7 @@ impl Templates {
 
     /// The text of each of these templates, by name.
     pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PARTS.into_iter()
+        PARTS.iter().copied()
     }
 
     /// The templates of the kernels, each as `change` makes it of its name and its text: for tests that plant faults.

@@ -97,8 +97,7 @@ impl Plan {
             (last * last_is_first, first_cost(rest)),
             (last * (1 - last_is_first), with_initial_value + self.completion(rest)),
         ];
-        let sections = u64::from(launch.blocks);
-        let read = (len + sections - 1) * self.state_bytes;
+        let read = (len + u64::from(launch.blocks) - 1) * self.state_bytes;
         self.sum(launch, &blocks, read, len * self.output_bytes)
     }
 

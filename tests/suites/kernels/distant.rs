@@ -128,7 +128,8 @@ fn truncated_indices_of_one_block_are_found() {
 #[test]
 fn truncated_indices_of_hierarchical_are_found() {
     let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
-    let stored = ("partial[extent.start + place_of(i, TILE)] =", "partial[(unsigned)(extent.start + place_of(i, TILE))] =");
+    let stored =
+        ("partial[extent.start + place_of(i, TILE)] =", "partial[(unsigned)(extent.start + place_of(i, TILE))] =");
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
     let read = ("= partial[extent.start", "= partial[(unsigned)extent.start");
