@@ -75,7 +75,7 @@ pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Cooperative, Launch, Schedule, Workspace};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
-pub use strategy::{BlockScan, Network, Strategy, Workers};
+pub use strategy::{BlockScan, Network, Strategy, WarpNetwork, Workers};
 pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;

@@ -145,7 +145,7 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
 
 /// The templates that make up the kernels of a plan, in order.
 fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
-    let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
+    let BlockScan { network, coarsened, in_registers, warp } = plan.strategy.block;
     let facts = plan.strategy.carry.describe();
     let pipeline = plan.pipeline.filter(|_| facts.blocks == Blocks::Persistent);
     let engine = match (pipeline, in_registers) {
@@ -186,7 +186,11 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     let reduce_run = if from_end { "reduce_run_from_end" } else { "reduce_run" };
     match engine {
         Engine::Memory => {
-            parts.extend(["shared_tile", network.name()]);
+            parts.push("shared_tile");
+            parts.extend(
+                (network == Network::WarpShuffle).then_some([warp.template(), "scan_warp"]).into_iter().flatten(),
+            );
+            parts.push(network.name());
             parts.extend(coarsened.then_some("coarsened"));
             parts.push("scan_tile");
         }
@@ -194,12 +198,12 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
             parts.extend(["register_tile", "run_transfer"]);
             parts.extend(if is_zipped { &["zipped/items", "zipped/tile"][..] } else { &["one_array/tile"] });
             parts.extend(["load_tile", "run_scan"]);
-            parts.extend(["scan_warp", reduce_run, "in_registers"]);
+            parts.extend([warp.template(), "scan_warp", reduce_run, "in_registers"]);
         }
         Engine::Pipeline => {
             parts.extend(["pipeline/tiles", "pipeline/transfer"]);
             parts.extend(if is_zipped { &["zipped/items", "zipped/transfer"][..] } else { &["one_array/transfer"] });
-            parts.push("scan_warp");
+            parts.extend([warp.template(), "scan_warp"]);
             parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
                 (true, _, _) => ["pipeline/kept_states"].as_slice(),
                 (_, true, true) => &["pipeline/run_parts_from_end", "pipeline/scanned_inputs"],
@@ -327,8 +331,8 @@ struct Words<'a> {
     coarsened: bool,
     in_registers: bool,
     carry: &'static str,
-    /// Whether the steps of a network over a warp are a loop in the machine code as well.
-    rolled_steps: bool,
+    /// What makes the steps of a network over a warp a loop in the machine code as well, or nothing.
+    rolled: &'static str,
     padded: bool,
     contiguous: bool,
     /// What it needs of the machine: a counter, statuses of tiles.
@@ -396,10 +400,8 @@ struct Words<'a> {
     output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
-    /// Whether the network gives exclusive scans, and whether the tile then holds one; where it holds the result of the
-    /// elements before element i.
+    /// Whether the network gives exclusive scans; where the tile holds the result of the elements before element i.
     network_exclusive: bool,
-    tile_exclusive: bool,
     before_element: &'static str,
     threads: u32,
     tile: u32,
@@ -541,7 +543,7 @@ impl<'a> ArrayWords<'a> {
 
 impl<'a> Words<'a> {
     fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
-        let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
+        let Strategy { block: BlockScan { network, coarsened, in_registers, .. }, carry } = plan.strategy;
         let facts = carry.describe();
         // A machine that emits goes by the carry before each element, too.
         let exclusive = plan.spec.kind == ScanKind::Exclusive || plan.emits;
@@ -649,7 +651,10 @@ impl<'a> Words<'a> {
             last_run_apart: plan.last_run_apart,
             one_tile: plan.one_block_has_one_tile(),
             carry: facts.name,
-            rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
+            rolled: match calls_combine(operator, plan.places(operator), plan.written_out) {
+                true => "#pragma unroll 1\n",
+                false => "",
+            },
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             counts: facts.tile_numbers == TileNumbers::Counter,
@@ -701,7 +706,6 @@ impl<'a> Words<'a> {
             computed_place,
             places: several.unwrap_or(1),
             network_exclusive,
-            tile_exclusive,
             before_element: if tile_exclusive { "i" } else { "i - 1" },
             threads: plan.block_sizes.1,
             tile: plan.tile,

@@ -16,21 +16,21 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 166;
+const CONDITIONS: usize = 147;
 /// Those of them that stand inside a line of CUDA.
-const INSIDE_A_LINE: usize = 8;
+const INSIDE_A_LINE: usize = 4;
 /// Those that ask for things of two axes.
 const OF_TWO_AXES: usize = 1;
 /// In one file.
 const IN_A_FILE: usize = 23;
 /// Distinct names that conditions ask for.
-const FLAGS: usize = 44;
+const FLAGS: usize = 43;
 /// Fields of the largest context, with those of the operator.
-const FIELDS: usize = 120;
+const FIELDS: usize = 119;
 /// Templates that begin with what they see of the text around them, and so are no functions.
 const SEES: usize = 8;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 6023;
+const LINES: usize = 6022;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
@@ -94,7 +94,6 @@ const AXES: [(&str, &[&str]); 5] = [
             "alone",
             "one_tile",
             "network_exclusive",
-            "tile_exclusive",
             "padded",
         ],
     ),
@@ -160,6 +159,11 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "shared_tile",
     "register_tile",
     "scan_warp",
+    "warp/kogge_stone",
+    "warp/sklansky",
+    "warp/ladner_fischer",
+    "warp/han_carlson",
+    "warp/brent_kung",
     "reduce_run",
     "reduce_run_from_end",
     "in_registers",

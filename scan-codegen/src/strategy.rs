@@ -43,17 +43,21 @@ pub struct BlockScan {
     /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, for elements
     /// of any type. It is available with warp shuffles, one block, one cluster, chained, look-back and look-at-all.
     pub in_registers: bool,
+    /// The network of a warp, by which its lanes scan one value each, through shuffles: those of threads, of warps, and of
+    /// tiles whose aggregates a warp folds. It goes with [`Network::WarpShuffle`], on which look-ahead and runs in registers
+    /// build, too.
+    pub warp: WarpNetwork,
 }
 
 impl BlockScan {
     /// The network over single elements.
     pub const fn of(network: Network) -> Self {
-        BlockScan { network, coarsened: false, in_registers: false }
+        BlockScan { network, coarsened: false, in_registers: false, warp: WarpNetwork::KoggeStone }
     }
 
     /// The network over the aggregates of the threads' own runs.
     pub const fn coarsened(network: Network) -> Self {
-        BlockScan { network, coarsened: true, in_registers: false }
+        BlockScan { coarsened: true, ..BlockScan::of(network) }
     }
 
     /// Runs in shared memory, over warp shuffles.
@@ -61,7 +65,21 @@ impl BlockScan {
 
     /// Runs in registers, over warp shuffles.
     pub const fn in_registers() -> Self {
-        BlockScan { network: Network::WarpShuffle, coarsened: true, in_registers: true }
+        BlockScan { in_registers: true, ..BlockScan::SHARED_RUNS }
+    }
+
+    /// The same block scan with another network of a warp.
+    ///
+    /// ```
+    /// # extern crate scan_codegen as scan_runtime;
+    /// use scan_runtime::{BlockScan, WarpNetwork};
+    ///
+    /// let block = BlockScan::in_registers().over_warps(WarpNetwork::Sklansky);
+    /// assert_eq!(block.to_string(), "runs in registers over warp shuffles by Sklansky");
+    /// ```
+    #[must_use = "it gives another block scan"]
+    pub const fn over_warps(self, warp: WarpNetwork) -> Self {
+        BlockScan { warp, ..self }
     }
 }
 
@@ -90,8 +108,75 @@ pub enum Network {
         /// As for [`Network::BrentKung`].
         padded: bool,
     },
-    /// The network of Kogge and Stone in registers: within warps by shuffles, then over the warps' aggregates.
+    /// A network in registers: within warps by shuffles, then over the warps' aggregates. Which one, [`BlockScan::warp`]
+    /// says.
     WarpShuffle,
+}
+
+/// The network by which the lanes of a warp scan one value each.
+///
+/// | over 32 lanes | depth | applications | fan-out |
+/// |---|--:|--:|--:|
+/// | Kogge-Stone | 5 | 129 | 1 |
+/// | Sklansky | 5 | 80 | 16 |
+/// | Ladner-Fischer | 6 | 63 | 8 |
+/// | Han-Carlson | 6 | 80 | 1 |
+/// | Brent-Kung | 9 | 57 | 1 |
+///
+/// The depth is the number of steps, each of which is a shuffle and, for some of the lanes, an application of the operator.
+/// The fan-out is the number of other lanes to which one partial result goes in a step, at the most: a shuffle takes
+/// the same time for every fan-out. A warp takes the time of a step however few of its lanes apply the operator, so that
+/// fewer applications save time only where the operator branches, and energy everywhere. All of them combine two adjacent
+/// partial results, in order, and start anew at heads; floats are grouped in another way by each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WarpNetwork {
+    /// Kogge and Stone 1973: the fewest steps, and a fan-out of one. The default.
+    #[default]
+    KoggeStone,
+    /// Sklansky 1960: the fewest steps, and fewer applications; the fan-out doubles from step to step.
+    Sklansky,
+    /// Ladner and Fischer 1980: the network of Sklansky over pairs of lanes, for one more step. It is the network that
+    /// Harris 2003 ("A taxonomy of parallel prefix networks") gives their name to.
+    LadnerFischer,
+    /// Han and Carlson 1987: the network of Kogge and Stone over pairs of lanes, for one more step.
+    HanCarlson,
+    /// Brent and Kung 1982: a tree up and a tree down, the fewest applications in the most steps.
+    BrentKung,
+}
+
+impl WarpNetwork {
+    /// All of them.
+    pub const ALL: [WarpNetwork; 5] = [
+        WarpNetwork::KoggeStone,
+        WarpNetwork::Sklansky,
+        WarpNetwork::LadnerFischer,
+        WarpNetwork::HanCarlson,
+        WarpNetwork::BrentKung,
+    ];
+
+    /// The name of its template.
+    pub(crate) const fn template(self) -> &'static str {
+        match self {
+            WarpNetwork::KoggeStone => "warp/kogge_stone",
+            WarpNetwork::Sklansky => "warp/sklansky",
+            WarpNetwork::LadnerFischer => "warp/ladner_fischer",
+            WarpNetwork::HanCarlson => "warp/han_carlson",
+            WarpNetwork::BrentKung => "warp/brent_kung",
+        }
+    }
+}
+
+impl fmt::Display for WarpNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WarpNetwork::KoggeStone => "Kogge-Stone",
+            WarpNetwork::Sklansky => "Sklansky",
+            WarpNetwork::LadnerFischer => "Ladner-Fischer",
+            WarpNetwork::HanCarlson => "Han-Carlson",
+            WarpNetwork::BrentKung => "Brent-Kung",
+        })
+    }
 }
 
 /// Which threads of a block work in a step of a tree.
@@ -151,10 +236,13 @@ impl fmt::Display for Network {
 
 impl fmt::Display for BlockScan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.in_registers {
-            return write!(f, "runs in registers over {}", self.network);
-        }
-        if self.coarsened { write!(f, "coarsened over {}", self.network) } else { self.network.fmt(f) }
+        let runs = match (self.in_registers, self.coarsened) {
+            (true, _) => "runs in registers over ",
+            (false, true) => "coarsened over ",
+            (false, false) => "",
+        };
+        write!(f, "{runs}{}", self.network)?;
+        if self.warp == WarpNetwork::default() { Ok(()) } else { write!(f, " by {}", self.warp) }
     }
 }
 

@@ -103,7 +103,7 @@ pub use scan::{
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,
     Network, OffsetWidth, Overrides, Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind,
-    ScanSpec, Segments, Strategy, TileNumbers, Workers,
+    ScanSpec, Segments, Strategy, TileNumbers, WarpNetwork, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};

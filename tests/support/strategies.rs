@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, WarpNetwork, Workers};
 
 /// Every network, in the order in which the texts introduce them.
 pub const NETWORKS: [Network; 11] = [
@@ -47,6 +47,30 @@ pub const IN_REGISTERS: [Strategy; 6] = {
     ]
 };
 
+/// The other networks of a warp, each where warps scan: over tiles in shared memory, over runs in registers, and where a
+/// warp folds the aggregates of tiles.
+pub const BY_WARP_NETWORKS: [Strategy; 8] = {
+    const fn in_registers(warp: WarpNetwork, carry: Carry) -> Strategy {
+        Strategy { block: BlockScan::in_registers().over_warps(warp), carry }
+    }
+    const fn look_ahead(warp: WarpNetwork) -> Strategy {
+        Strategy { block: BlockScan::coarsened(Network::WarpShuffle).over_warps(warp), carry: Carry::LookAhead }
+    }
+    [
+        Strategy {
+            block: BlockScan::of(Network::WarpShuffle).over_warps(WarpNetwork::Sklansky),
+            carry: Carry::OneBlock,
+        },
+        in_registers(WarpNetwork::Sklansky, Carry::LookAtAll),
+        in_registers(WarpNetwork::LadnerFischer, Carry::LookAtAll),
+        in_registers(WarpNetwork::HanCarlson, Carry::Cluster),
+        in_registers(WarpNetwork::BrentKung, Carry::LookBack),
+        look_ahead(WarpNetwork::Sklansky),
+        look_ahead(WarpNetwork::HanCarlson),
+        look_ahead(WarpNetwork::BrentKung),
+    ]
+};
+
 /// Whether states of 256 bytes are too large for it.
 pub fn takes_small_elements_only(strategy: Strategy) -> bool {
     strategy.block.in_registers
@@ -60,6 +84,7 @@ pub fn all() -> impl Iterator<Item = Strategy> {
         .flat_map(|block| CARRIES.into_iter().map(move |carry| Strategy { block, carry }))
         .chain(IN_REGISTERS)
         .chain([LOOK_AHEAD])
+        .chain(BY_WARP_NETWORKS)
 }
 
 /// The strategies that are executed in one of the four [ways](crate::reference::WAYS), with their numbers among [all]: what a

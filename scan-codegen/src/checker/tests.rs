@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Architecture, Arrays, BlockScan, Carry, ElementType, Network, OffsetWidth, Overrides, Primitive, Reduction,
-    ScanSpec, Segments, Strategy, TileNumbers, Workers,
+    ScanSpec, Segments, Strategy, TileNumbers, WarpNetwork, Workers,
     operator::{CarrySource, operator_of},
     plan, plan_columns, plan_last_results, plan_reduction,
 };
@@ -84,7 +84,11 @@ fn plans_of_all_strategies_are_sound() {
     ];
     let heads = sources_of_heads();
     let (mut count, mut asked) = (0, 0);
-    for block in blocks.chain([BlockScan::in_registers()]) {
+    let over_warps = WarpNetwork::ALL.into_iter().flat_map(|warp| {
+        let blocks = [BlockScan::in_registers(), BlockScan::coarsened(Network::WarpShuffle)];
+        blocks.map(|block| block.over_warps(warp))
+    });
+    for block in blocks.chain(over_warps) {
         for (carry, operator) in carries.iter().flat_map(|carry| operators().into_iter().map(move |op| (*carry, op))) {
             let overrides = Overrides::default().strategy(Strategy { block, carry });
             let overrides = if asked % 3 == 2 { overrides.threads(64) } else { overrides };

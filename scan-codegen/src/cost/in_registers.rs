@@ -2,7 +2,7 @@
 
 use super::{
     figures::{Count, LaunchCost, saturated},
-    networks::{WARP, kogge_stone_applications, warp_scan_steps},
+    networks::WARP,
     tiles::{AlikeTiles, TICKET_BYTES},
 };
 use crate::{
@@ -87,11 +87,11 @@ impl Plan {
             own => own.saturating_sub(1),
         };
         TileCost {
-            reduced: each(&|thread| reduced(thread) + warp_scan_steps(thread % WARP, lanes(thread))),
+            reduced: each(&|thread| reduced(thread) + self.warp_scan_steps(thread % WARP, lanes(thread))),
             summed: each(&|thread| {
                 let lane = thread % WARP;
                 let in_later_warp = thread >= WARP && 0 < lane && lane < lanes(thread);
-                warp_scan_steps(lane, warps) + u64::from(in_later_warp)
+                self.warp_scan_steps(lane, warps) + u64::from(in_later_warp)
             }),
             scanned: each(&|thread| match (own(thread), thread) {
                 (0, _) => 0,
@@ -109,8 +109,8 @@ impl Plan {
     /// lane but the first of each later warp.
     fn window_applications(&self, count: u64) -> u64 {
         let (full, rest, warps) = (count / WARP, count % WARP, count.div_ceil(WARP));
-        let scans = full * kogge_stone_applications(WARP) + kogge_stone_applications(rest);
-        let over_warps = u64::from(self.threads) / WARP * kogge_stone_applications(warps);
+        let scans = full * self.warp_scan_applications(WARP) + self.warp_scan_applications(rest);
+        let over_warps = u64::from(self.threads) / WARP * self.warp_scan_applications(warps);
         scans + over_warps + count.saturating_sub(WARP) - warps.saturating_sub(1)
     }
 

@@ -1,10 +1,6 @@
 //! The cost of look-ahead.
 
-use super::{
-    figures::LaunchCost,
-    networks::{WARP, warp_scan_steps},
-    tiles::TICKET_BYTES,
-};
+use super::{figures::LaunchCost, networks::WARP, tiles::TICKET_BYTES};
 use crate::{
     plan::{Pipeline, Plan},
     schedule::Launch,
@@ -111,7 +107,7 @@ impl Plan {
             for (lane, applied) in (0..).zip(&mut served.lanes) {
                 let of_window = |count: u64| {
                     let own = count.saturating_sub(lane * statuses_per_lane).min(statuses_per_lane);
-                    own.saturating_sub(1) + warp_scan_steps(lane, count.div_ceil(statuses_per_lane))
+                    own.saturating_sub(1) + self.warp_scan_steps(lane, count.div_ceil(statuses_per_lane))
                 };
                 // Of warps in turns only the first lane adds what precedes the windows.
                 let has_before = any && (warps == 1 || lane == 0);
@@ -148,7 +144,7 @@ impl Plan {
         let gather = |served: &mut Served, count: u64, times: u64| {
             served.read += count * times;
             for (lane, applied) in (0..).zip(&mut served.lanes) {
-                *applied += warp_scan_steps(lane, count) * times;
+                *applied += self.warp_scan_steps(lane, count) * times;
             }
         };
         gather(&mut tiles, of_tiles, share.rounds);
@@ -177,7 +173,8 @@ impl Plan {
             let lanes = active.saturating_sub(warp * WARP).min(WARP);
             let own = n.saturating_sub(thread * run).min(run);
             let reduce = own.saturating_sub(1);
-            let scans = warp_scan_steps(lane, lanes) + if warp == 0 { warp_scan_steps(lane, warps) } else { 0 };
+            let scans =
+                self.warp_scan_steps(lane, lanes) + if warp == 0 { self.warp_scan_steps(lane, warps) } else { 0 };
             let from_warps = warp > 0 && lanes > 0;
             let from_lanes = 0 < lane && lane < lanes;
             // A machine applies to its carry what precedes a run, and takes steps: neither are applications of `combine`.

@@ -1,10 +1,6 @@
 //! The closed forms of the costs against loops over every tile, round and window.
 
-use super::{
-    in_registers::most,
-    networks::{WARP, warp_scan_steps},
-    tree_bank_cycles,
-};
+use super::{in_registers::most, networks::WARP, tree_bank_cycles};
 use crate::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelRole, Network, Overrides, Plan, Plans, ScanSpec, Strategy,
     TileNumbers, operator::operator_of, plan,
@@ -169,7 +165,7 @@ fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
                     for (lane, applied) in (0..).zip(&mut lanes) {
                         let own = count.saturating_sub(lane * statuses_per_lane);
                         *applied += own.min(statuses_per_lane).saturating_sub(1);
-                        *applied += warp_scan_steps(lane, count.div_ceil(statuses_per_lane)) + u64::from(any);
+                        *applied += plan.warp_scan_steps(lane, count.div_ceil(statuses_per_lane)) + u64::from(any);
                     }
                     any = true;
                     folded += count;
@@ -192,7 +188,7 @@ fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
         for round in 0..rounds {
             let of_groups = if round == 0 { group } else { groups };
             for (lanes, count) in gathering.iter_mut().zip([of_tiles, of_groups]) {
-                (0..).zip(lanes).for_each(|(lane, applied)| *applied += warp_scan_steps(lane, count));
+                (0..).zip(lanes).for_each(|(lane, applied)| *applied += plan.warp_scan_steps(lane, count));
                 read += count;
             }
             folding += u64::from(any && of_groups > 0);

@@ -3,7 +3,8 @@
 use super::figures::{BlockCost, saturated};
 use crate::{
     constants,
-    strategy::{BlockScan, Network},
+    plan::Plan,
+    strategy::{BlockScan, Network, WarpNetwork},
 };
 
 /// Threads of a warp.
@@ -15,8 +16,8 @@ pub(super) fn log_up(n: u64) -> u64 {
 }
 
 /// log₂ n, rounded down.
-fn log_down(n: u64) -> u64 {
-    u64::from(n.max(1).ilog2())
+const fn log_down(n: u64) -> u64 {
+    if n > 0 { n.ilog2() as u64 } else { 0 }
 }
 
 /// The applications of Kogge and Stone's network: n − s in the step with stride s = 1, 2, 4, … < n.
@@ -37,13 +38,14 @@ impl Network {
     /// | Hillis-Steele | the same | ⌈log₂ n⌉ | ⌈log₂ n⌉ + 2 |
     /// | Brent-Kung | (n − ones(n)) + (n − 1 − ⌊log₂ n⌋) | ⌊log₂ n⌋ + ⌊log₂ n/3⌋ + 1 | steps + 1 |
     /// | Blelloch | 2 (n − 1) − ⌈log₂ n⌉ | ⌈log₂ n⌉ + ⌊log₂ (n − 1)/3⌋ + 1 | 2 ⌈log₂ n⌉ + 3, at least 5 |
-    /// | warp shuffles, w = ⌈n/32⌉ | that of Kogge-Stone for each warp and for w, and n − 32 | ⌈log₂ 32⌉ + ⌈log₂ w⌉ + 1 | 4 |
+    /// | warp shuffles, w = ⌈n/32⌉ | those of the network of a warp for each warp and for w, and n − 32 | those of a lane of it, for both, + 1 | 4 |
     ///
     /// Brent-Kung's up-sweep takes ⌊n/2⌋ + ⌊n/4⌋ + … applications, which is n less its binary ones. Its down-sweep
     /// takes ⌊(n − s)/2s⌋ for every stride s, which adds up to n − 1 − ⌊log₂ n⌋. For a power of two: 2n − 2 − log₂ n in
     /// 2 log₂ n − 1 steps. Blelloch's tree gives an exclusive scan. Of the texts' 2 (n − 1) applications those are left
     /// out that combine the identity, one on each level of the down-sweep. Making it `inclusive` costs n − 1 more
-    /// applications, and up to two more steps and barriers.
+    /// applications, and up to two more steps and barriers. Warp shuffles are by Kogge and Stone here; [`BlockScan::cost`]
+    /// takes the network of a warp.
     pub fn cost(self, n: u64, inclusive: bool) -> BlockCost {
         let (up, down) = (log_up(n), log_down(n));
         let cost = |applications, steps, barriers| BlockCost { applications, steps, barriers };
@@ -65,16 +67,47 @@ impl Network {
                 let own = if inclusive { cost(n - 1, (n / 2).min(2), 2) } else { BlockCost::default() };
                 tree + own
             }
-            Network::WarpShuffle => {
-                let (full, rest, warps) = (n / WARP, n % WARP, n.div_ceil(WARP));
-                let in_warps =
-                    full.saturating_mul(kogge_stone_applications(WARP)).saturating_add(kogge_stone_applications(rest));
-                let over_warps = kogge_stone_applications(warps);
-                let later_warps = n.saturating_sub(WARP);
-                let steps = log_up(n.min(WARP)) + log_up(warps) + u64::from(warps > 1);
-                let applications = wide(in_warps) + wide(over_warps) + wide(later_warps);
-                cost(saturated(applications), steps, 4)
-            }
+            Network::WarpShuffle => warp_shuffle_cost(WarpNetwork::KoggeStone, n),
+        }
+    }
+}
+
+/// The cost to scan `n` values, at least one, by warps and then over their aggregates.
+fn warp_shuffle_cost(network: WarpNetwork, n: u64) -> BlockCost {
+    let (full, rest, warps) = (n / WARP, n % WARP, n.div_ceil(WARP));
+    // More than a warp of warps there are not in a block: only the bound of the figures counts then.
+    let of_lanes = |n: u64| if n <= WARP { network.applications(n) } else { kogge_stone_applications(n) };
+    let in_warps = full.saturating_mul(of_lanes(WARP)).saturating_add(of_lanes(rest));
+    let applications = u128::from(in_warps) + u128::from(of_lanes(warps)) + u128::from(n.saturating_sub(WARP));
+    let steps = network.steps(n.min(WARP)) + network.steps(warps) + u64::from(warps > 1);
+    BlockCost { applications: saturated(applications), steps, barriers: 4 }
+}
+
+impl WarpNetwork {
+    /// The applications of a lane of a warp that has values up to there.
+    const fn applications_of_lane(self, lane: u64) -> u64 {
+        // Han-Carlson and Ladner-Fischer: an even lane applies the operator in the last step only.
+        match self {
+            _ if lane == 0 => 0,
+            WarpNetwork::HanCarlson | WarpNetwork::LadnerFischer if lane.is_multiple_of(2) => 1,
+            WarpNetwork::KoggeStone | WarpNetwork::HanCarlson => log_down(lane) + 1,
+            WarpNetwork::Sklansky | WarpNetwork::LadnerFischer => lane.count_ones() as u64,
+            // Once for each level of the way up on which the lane ends a group, and once on the way down, unless it is
+            // the last of a whole group already.
+            WarpNetwork::BrentKung => (lane + 1).trailing_zeros() as u64 + !(lane + 1).is_power_of_two() as u64,
+        }
+    }
+
+    /// The applications of a warp whose first `count` lanes have values.
+    fn applications(self, count: u64) -> u64 {
+        (0..count).map(|lane| self.applications_of_lane(lane)).sum()
+    }
+
+    /// The applications of the lane that has the most.
+    fn steps(self, count: u64) -> u64 {
+        match self {
+            WarpNetwork::KoggeStone => log_up(count),
+            _ => (0..count.min(WARP)).map(|lane| self.applications_of_lane(lane)).max().unwrap_or(0),
         }
     }
 }
@@ -87,7 +120,7 @@ impl BlockScan {
     /// more.
     pub fn cost(self, n: u64, run: u64, inclusive: bool) -> BlockCost {
         if !self.coarsened || n == 0 {
-            return self.network.cost(n, inclusive);
+            return self.network_cost(n, inclusive);
         }
         let run = run.max(1);
         let runs = n.div_ceil(run);
@@ -95,13 +128,27 @@ impl BlockScan {
         let first_phase = BlockCost { applications: n - runs, steps: n.min(run) - 1, barriers: 1 };
         let third_phase = BlockCost { applications: after_the_first, steps: after_the_first.min(run), barriers: 1 };
         // The exclusive scan of the aggregates is sufficient, so Blelloch's tree need not become inclusive.
-        first_phase + self.network.cost(runs, false) + third_phase
+        first_phase + self.network_cost(runs, false) + third_phase
+    }
+
+    fn network_cost(self, n: u64, inclusive: bool) -> BlockCost {
+        match self.network {
+            Network::WarpShuffle if n > 0 => warp_shuffle_cost(self.warp, n),
+            network => network.cost(n, inclusive),
+        }
     }
 }
 
-/// The applications of a lane in the scan of a warp whose first `count` lanes have values.
-pub(super) fn warp_scan_steps(lane: u64, count: u64) -> u64 {
-    if 0 < lane && lane < count { log_down(lane) + 1 } else { 0 }
+impl Plan {
+    /// The applications of a lane in the scan of a warp whose first `count` lanes have values.
+    pub(super) fn warp_scan_steps(&self, lane: u64, count: u64) -> u64 {
+        if lane < count { self.strategy.block.warp.applications_of_lane(lane) } else { 0 }
+    }
+
+    /// The applications of all its lanes.
+    pub(super) fn warp_scan_applications(&self, count: u64) -> u64 {
+        self.strategy.block.warp.applications(count)
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +169,51 @@ mod tests {
             assert_eq!(cost(Network::HillisSteele, true), (n * log - (n - 1), log));
             assert_eq!(cost(brent_kung, true), (2 * n - 2 - log, 2 * log - 1));
             assert_eq!(cost(Network::Blelloch { padded: false }, false), (2 * (n - 1) - log, 2 * log - 1));
+        }
+    }
+
+    /// Each network of a warp, step by step as its template has it: every lane ends with its prefix, and the applications
+    /// are those of the formula and, for all lanes, of the table of `WarpNetwork`.
+    #[test]
+    fn networks_of_a_warp_scan_in_as_many_applications_as_the_literature() {
+        let distance = |network: WarpNetwork, step: u64, lane: u64| match network {
+            WarpNetwork::KoggeStone if step < WARP => step,
+            WarpNetwork::Sklansky if lane & step != 0 => lane % step + 1,
+            WarpNetwork::LadnerFischer if step < WARP && lane % 2 == 1 && lane & step != 0 => lane % step + 1,
+            WarpNetwork::HanCarlson if step < WARP && lane % 2 == 1 => step,
+            WarpNetwork::LadnerFischer | WarpNetwork::HanCarlson if step == WARP && lane.is_multiple_of(2) => 1,
+            WarpNetwork::BrentKung if step < WARP && (lane + 1).is_multiple_of(2 * step) => step,
+            WarpNetwork::BrentKung if step >= WARP => {
+                let stride = WARP * WARP / 4 / step;
+                if (lane + 1) % (2 * stride) == stride { stride } else { 0 }
+            }
+            _ => 0,
+        };
+        let table = [(5, 129, 1), (5, 80, 16), (6, 63, 8), (6, 80, 1), (9, 57, 1)];
+        for (network, (depth, applications, fan_out)) in WarpNetwork::ALL.into_iter().zip(table) {
+            let mut first: Vec<u64> = (0..WARP).collect(); // of the lanes that a lane covers
+            let mut applied = vec![0; WARP as usize];
+            let (mut steps, mut widest) = (0, 0);
+            for step in (0..9).map(|log| 1 << log) {
+                let before = first.clone();
+                let mut readers = vec![0; WARP as usize];
+                for lane in 0..WARP {
+                    let distance = distance(network, step, lane);
+                    if 0 < distance && distance <= lane {
+                        let left = (lane - distance) as usize;
+                        assert_eq!(left as u64 + 1, before[lane as usize], "{network}: neighbours, step {step}");
+                        first[lane as usize] = before[left];
+                        applied[lane as usize] += 1;
+                        readers[left] += 1;
+                    }
+                }
+                steps += u64::from(readers.iter().any(|&count| count > 0));
+                widest = readers.into_iter().max().unwrap_or(0).max(widest);
+            }
+            assert!(first.iter().all(|&first| first == 0), "{network}: {first:?}");
+            let of_lanes: Vec<u64> = (0..WARP).map(|lane| network.applications_of_lane(lane)).collect();
+            assert_eq!(applied, of_lanes, "{network}");
+            assert_eq!((steps, network.applications(WARP), widest), (depth, applications, fan_out), "{network}");
         }
     }
 

@@ -9,7 +9,6 @@ use crate::{
     plan::Plan,
     schedule::Launch,
     spec::ScanKind,
-    strategy::{BlockScan, Network},
 };
 
 impl Plan {
@@ -59,27 +58,18 @@ impl Plan {
         self.sum(launch, &[(1, sum)], read, written)
     }
 
-    /// First kernel of the hierarchical scan. An exclusive scan leaves out the first partial result of each section.
+    /// First kernel of the hierarchical scan.
     pub(super) fn sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let blocks = self.tiles(len).map(|(count, n)| (count, self.tile_cost(n)));
-        let left_out = if self.spec.kind == ScanKind::Exclusive { u64::from(launch.blocks) } else { 0 };
-        let written = (len - left_out + u64::from(launch.blocks)) * self.state_bytes;
+        let written = (len + u64::from(launch.blocks)) * self.state_bytes;
         self.sum(launch, &blocks, len * self.input_bytes, written)
     }
 
-    /// Second kernel: a level of `count` section totals. They are always scanned inclusively; where the tile holds
-    /// their exclusive scan, each total is read and combined once more.
+    /// Second kernel: a level of `count` section totals.
     pub(super) fn totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
-        let exclusive =
-            matches!(self.strategy.block, BlockScan { network: Network::Blelloch { .. }, coarsened: false, .. })
-                && self.spec.kind == ScanKind::Exclusive;
-        let blocks = self.tiles(count).map(|(blocks, n)| {
-            let again = if exclusive { self.completion(n) } else { BlockCost::default() };
-            (blocks, self.tile_cost(n) + again)
-        });
-        let again = if exclusive { count - u64::from(launch.blocks) } else { 0 };
-        let written = if exclusive { count } else { count + u64::from(launch.blocks) };
-        self.sum(launch, &blocks, (count + again) * self.state_bytes, written * self.state_bytes)
+        let blocks = self.tiles(count).map(|(blocks, n)| (blocks, self.tile_cost(n)));
+        let written = (count + u64::from(launch.blocks)) * self.state_bytes;
+        self.sum(launch, &blocks, count * self.state_bytes, written)
     }
 
     /// The down-sweep: each of `count` totals, except those of the first section, is combined with the exclusive prefix
@@ -107,9 +97,7 @@ impl Plan {
             (last * last_is_first, first_cost(rest)),
             (last * (1 - last_is_first), with_initial_value + self.completion(rest)),
         ];
-        let sections = u64::from(launch.blocks);
-        let left_out = if self.spec.kind == ScanKind::Exclusive { sections } else { 0 };
-        let read = (len - left_out + sections - 1) * self.state_bytes;
+        let read = (len + u64::from(launch.blocks) - 1) * self.state_bytes;
         self.sum(launch, &blocks, read, len * self.output_bytes)
     }
 

@@ -50,7 +50,7 @@ pub(super) fn plan_long(request: Request<'_>) -> Option<Plan> {
 /// The plan of look-ahead.
 pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Result<Plan, PlanError> {
     let Request { operator, spec, limits, overrides } = request;
-    if strategy.block != BlockScan::SHARED_RUNS {
+    if strategy.block != BlockScan::SHARED_RUNS.over_warps(strategy.block.warp) {
         let why = "its teams scan runs over warp shuffles, so choose `BlockScan::coarsened(Network::WarpShuffle)`";
         return Err(refused(strategy, why));
     }

@@ -139,7 +139,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
 
 /// Refuses strategies that do not support runs in registers.
 fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) -> Result<(), PlanError> {
-    if strategy.block != BlockScan::in_registers() {
+    if strategy.block != BlockScan::in_registers().over_warps(strategy.block.warp) {
         return Err(refused(strategy, "runs in registers go over warp shuffles: choose `BlockScan::in_registers()`"));
     }
     let largest = request.operator.largest_element();

@@ -1,6 +1,7 @@
 //! The plan of a block scan in shared memory.
 
 use super::{
+    check::refused,
     overrides::Request,
     types::{Block, Plan},
 };
@@ -8,7 +9,7 @@ use crate::{
     constants::{BANKS, WARP},
     error::PlanError,
     limits::DeviceLimits,
-    strategy::{BlockScan, Network, Strategy},
+    strategy::{BlockScan, Network, Strategy, WarpNetwork},
 };
 
 /// The maximum threads of a coarsened block: runs make the tile large, and fewer threads leave room for more blocks on
@@ -18,6 +19,10 @@ pub(crate) const MOST_COARSENED_THREADS: u32 = 256;
 /// The plan of a block scan in shared memory.
 pub(super) fn plan_in_shared_memory(request: Request<'_>, strategy: Strategy) -> Result<Plan, PlanError> {
     let Request { operator, spec, limits, overrides } = request;
+    if strategy.block.network != Network::WarpShuffle && strategy.block.warp != WarpNetwork::default() {
+        let why = "its network uses no warp shuffles, which a network of a warp is for: choose `Network::WarpShuffle`";
+        return Err(refused(strategy, why));
+    }
     let state_bytes = operator.state.size as u32;
     let segmented = !spec.segments.is_none();
     let shape = |run| move |threads| Shape { block: strategy.block, threads, run, state_bytes, segmented };

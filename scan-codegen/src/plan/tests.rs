@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    WarpNetwork,
     carry::TileNumbers,
     columns::plan_columns,
     constants::MAX_PARAMETER_BYTES,
@@ -279,4 +280,25 @@ fn a_plan_shows_what_the_weight_decided() {
     let [appends, ..] = words(&[("combine", 40), ("append", 1)]);
     assert!(appends.contains("runs append inputs") && appends.contains("states open"), "{appends}");
     assert!(appends.contains("about 4 instructions an element: runs of"), "{appends}");
+}
+
+/// A network of a warp is refused where no warp scans.
+#[test]
+fn a_network_of_a_warp_goes_with_warp_shuffles() {
+    let planned = |block, carry| {
+        let overrides = Overrides::default().strategy(Strategy { block, carry });
+        plan(&operator_of(4), &ScanSpec::inclusive(), &DeviceLimits::H200, &overrides)
+    };
+    for warp in WarpNetwork::ALL {
+        for block in [BlockScan::of(Network::WarpShuffle), BlockScan::SHARED_RUNS, BlockScan::in_registers()] {
+            let plans = planned(block.over_warps(warp), Carry::LookBack).unwrap();
+            assert_eq!(plans.longest().strategy.block.warp, warp);
+        }
+        assert!(planned(BlockScan::SHARED_RUNS.over_warps(warp), Carry::LookAhead).is_ok());
+        let error = planned(BlockScan::coarsened(Network::KoggeStone).over_warps(warp), Carry::OneBlock);
+        assert_eq!(error.is_err(), warp != WarpNetwork::KoggeStone, "{warp}: {error:?}");
+        if let Err(error) = error {
+            assert!(error.to_string().contains("choose `Network::WarpShuffle`"), "{error}");
+        }
+    }
 }

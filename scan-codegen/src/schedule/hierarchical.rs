@@ -5,9 +5,9 @@ use crate::{constants::WORD, kernel_role::KernelRole, plan::Plan};
 
 /// A level of section totals.
 struct Level {
-    totals: Vec<Argument>,
+    totals: Argument,
     /// The position of each section's first head.
-    heads: Vec<Argument>,
+    heads: Argument,
     sections: u64,
 }
 
@@ -25,12 +25,9 @@ impl Plan {
         while elements > 1 || levels.is_empty() {
             elements = elements.div_ceil(tile);
             let totals = workspace.reserve(elements * self.state_bytes);
-            let heads = if self.is_segmented() {
-                vec![Workspace(workspace.reserve(elements * u64::from(WORD)))]
-            } else {
-                Vec::new()
-            };
-            levels.push(Level { totals: vec![Workspace(totals)], heads, sections: elements });
+            // Without segments nothing is read or written there.
+            let heads = if self.is_segmented() { workspace.reserve(elements * u64::from(WORD)) } else { totals };
+            levels.push(Level { totals: Workspace(totals), heads: Workspace(heads), sections: elements });
         }
         let partials = match self.partials_in_output {
             true => Output,
@@ -40,26 +37,22 @@ impl Plan {
             Launch::new(kernel, elements.div_ceil(tile) as u32, self.threads, arguments)
         };
         let scan_totals = |(level, above): (&Level, &Level)| {
-            let places = [&level.totals[..], &level.heads, &above.totals, &above.heads].concat();
+            let places = [level.totals, level.heads, above.totals, above.heads];
             launch(
                 KernelRole::ScanTotals,
                 level.sections,
-                [vec![Operator], places, vec![Length(level.sections)]].concat(),
+                [&[Operator], &places[..], &[Length(level.sections)]].concat(),
             )
         };
         let carry_totals = |(level, above): (&Level, &Level)| {
-            let places = [&level.totals[..], &above.totals, &above.heads].concat();
-            launch(
-                KernelRole::CarryTotals,
-                level.sections,
-                [vec![Operator], places, vec![Length(level.sections)]].concat(),
-            )
+            let arguments = vec![Operator, level.totals, above.totals, above.heads, Length(level.sections)];
+            launch(KernelRole::CarryTotals, level.sections, arguments)
         };
 
         // Each level with the one above it, from the lowest on.
         let pairs = || levels.iter().zip(levels.iter().skip(1));
-        let of_sections = levels.iter().take(1).flat_map(|lowest| [&lowest.totals[..], &lowest.heads]).flatten();
-        let lowest: Vec<Argument> = of_sections.copied().chain([Length(len)]).collect();
+        let of_sections = levels.iter().take(1).flat_map(|lowest| [lowest.totals, lowest.heads]);
+        let lowest: Vec<Argument> = of_sections.chain([Length(len)]).collect();
         let ends = [lowest, self.initial_value(), self.total()].concat();
         let arguments = [vec![Operator, Input], self.heads(), vec![partials], ends.clone()].concat();
         let mut launches = vec![launch(KernelRole::ScanSections, len, arguments)];

@@ -2,9 +2,9 @@
 //! and what the course texts say.
 
 use scan_codegen::{Architecture, BankCycles, DeviceLimits, Overrides, tree_bank_cycles};
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, WarpNetwork, Workers, ops};
 use scan_tests::{
-    emulated::{Banks, Emulator, Program},
+    emulated::{Banks, Emulator, Module, Program},
     explain::{ADDRESSING_CYCLES, Counts, TreeAccesses, tree_banks},
     extent::compiled,
     operators::{MixedSum, TestOperator},
@@ -64,6 +64,36 @@ fn counted_cost_of_every_network_is_that_of_its_formula() {
             if length <= 256 || program.plan.strategy.block != BlockScan::of(Network::Naive) {
                 compare(program, length, 1);
             }
+        }
+    }
+}
+
+/// Every network of a warp, in warps with all lanes and with some, over the warps of a block and over those of a team.
+#[test]
+fn counted_cost_of_every_network_of_a_warp_is_that_of_its_formula() {
+    let of_shuffles = [BlockScan::of(Network::WarpShuffle), BlockScan::coarsened(Network::WarpShuffle)];
+    let in_blocks = WarpNetwork::ALL.into_iter().enumerate().flat_map(|(index, warp)| {
+        let blocks = of_shuffles.into_iter().chain([BlockScan::in_registers()]);
+        blocks.map(move |block| {
+            let strategy = Strategy { block: block.over_warps(warp), carry: Carry::OneBlock };
+            program::<ops::Sum<i32>>(strategy, WAYS[index % 4], 512, block.coarsened.then_some(3))
+        })
+    });
+    let across_blocks = WarpNetwork::ALL.into_iter().enumerate().flat_map(|(index, warp)| {
+        let in_registers = BlockScan::in_registers().over_warps(warp);
+        let look_ahead = of_shuffles[1].over_warps(warp);
+        let blocks = [(in_registers, Carry::LookAtAll), (in_registers, Carry::Cluster), (look_ahead, Carry::LookAhead)];
+        blocks.map(|(block, carry)| program::<ops::Sum<i32>>(Strategy { block, carry }, WAYS[index % 4], 128, Some(3)))
+    });
+    // Each of them: their texts differ in few lines.
+    let programs: Vec<_> = in_blocks.chain(across_blocks).collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let tile = u64::from(program.plan.tile);
+        // The formula of look-ahead is for tiles that are copied whole.
+        let parts = if program.plan.pipeline.is_some() { &[][..] } else { &[2, 31, 33, 100, tile - 1, 2 * tile + 5] };
+        for &length in [1, tile, 7 * tile].iter().chain(parts) {
+            compare(program, length, usize::MAX);
         }
     }
 }

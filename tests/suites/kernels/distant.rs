@@ -128,12 +128,12 @@ fn truncated_indices_of_one_block_are_found() {
 #[test]
 fn truncated_indices_of_hierarchical_are_found() {
     let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
-    let stored = ("partial[index] = tile", "partial[(unsigned)index] = tile");
+    let stored =
+        ("partial[extent.start + place_of(i, TILE)] =", "partial[(unsigned)(extent.start + place_of(i, TILE))] =");
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
-    let read = ("combine_after(op, reaching, partial[index])", "combine_after(op, reaching, partial[(unsigned)index])");
-    let changes =
-        [read, ("output[index] = output_at(op, result, own", "output[(unsigned)index] = output_at(op, result, own")];
+    let read = ("= partial[extent.start", "= partial[(unsigned)extent.start");
+    let changes = [read, STORED];
     each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);
     let restarting = restart(&overrides, Kernels::Sections, FLAGS);
     each_cut_is_found(&restarting, fit, &[LOADED]);

@@ -110,8 +110,8 @@ fn a_missing_barrier_is_a_race() {
 fn two_writers_are_a_race() {
     let program = plant(
         hierarchical(),
-        "  if (threadIdx.x == 0) {\n    aggregates[blockIdx.x] = aggregate;\n  }",
-        "  aggregates[blockIdx.x] = aggregate;",
+        "  if (threadIdx.x == 0) {\n    put_aggregate(aggregates, ",
+        "  {\n    put_aggregate(aggregates, ",
     );
     assert_faults(&program, |kind| {
         matches!(kind, FaultKind::Race { access: Access::Write, other_access: Access::Write, .. })
@@ -187,27 +187,23 @@ fn an_initial_value_for_each_tile_is_found() {
 #[test]
 fn a_wrong_exclusive_shift_at_the_edge_of_a_tile_is_found() {
     let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
-    let first = "i == 0 && head > 0 ? value_of(op, reaching)";
-    let forgotten = plant(program(), first, "i == 0 && head > 0 ? op.identity()");
+    let first = "begins ? prefix_at(start) : reaching";
+    let forgotten = plant(program(), first, "begins ? prefix_at(start) : no_prefix()");
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
-    // The shift reaches over the edge into the tile before, which another block writes.
+    // The shift reaches over the edge into the tile before, which another block has.
     assert_faults(
-        &plant(program(), "} else if (i > 0) {\n      partial[index] =", "} else {\n      partial[index] ="),
+        &plant(program(), "if (begins || i == 0) {", "if (begins) {"),
         |kind| matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared values" && spot.index == i64::from(0_u32.wrapping_sub(1))),
     );
 }
 
 #[test]
 fn an_output_that_is_not_written_is_found() {
-    let program = plant(
-        hierarchical(),
-        "output[index] = output_at(op, result, own",
-        "if (index != 77) output[index] = output_at(op, result, own",
-    );
+    let stored = "output[index] = output_at(";
+    let program = plant(hierarchical(), stored, &format!("if (index != 77) {stored}"));
     // The partial results stand in the output, so its elements are written, and one is not completed.
     assert_faults(&program, |kind| matches!(kind, FaultKind::WrongOutput { index: 77, .. }));
     let one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    let stored = "output[index] = output_at(";
     let program = plant(one_block, stored, &format!("if (index != 77) {stored}"));
     assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec};
-use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops, scan_op};
+use scan_runtime::{BlockScan, Carry, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, ops, scan_op};
 use scan_tests::{
     climb::climb_in_every_place,
     emulated::{Emulator, Program},
@@ -113,6 +113,40 @@ fn faults_are_found<Op: TestOperator>(
         })
     };
     each_is_found(program, changes, is_found).unwrap();
+}
+
+/// A wrong distance, a step too few, and operands the wrong way round, in each network of a warp.
+#[test]
+fn planted_faults_of_networks_of_a_warp_are_found() {
+    let changes: [&[(&str, &str)]; 5] = [
+        &[
+            ("unsigned, unsigned) { return step; }", "unsigned, unsigned) { return 1; }"),
+            ("{ return lanes; }", "{ return lanes / 2; }"),
+        ],
+        &[("lane % step + 1 : WARP", "step : WARP"), ("(lane & step) != 0", "(lane & step) == 0")],
+        &[
+            ("is_odd == is_last ? WARP", "is_odd ? WARP"),
+            ("lane % step + 1 : WARP", "step : WARP"),
+            ("return 2 * lanes;", "return lanes;"),
+        ],
+        &[
+            ("is_odd == is_last ? WARP", "is_odd ? WARP"),
+            ("is_last ? 1 : step", "1"),
+            ("return 2 * lanes;", "return lanes;"),
+        ],
+        &[
+            ("is_up ? 0 : stride", "is_up ? stride : 0"),
+            ("WARP * WARP / 4 / step", "step / WARP"),
+            ("WARP * WARP / 2;", "WARP;"),
+        ],
+    ];
+    for (warp, changes) in WarpNetwork::ALL.into_iter().zip(changes) {
+        let strategy = Strategy { block: BlockScan::in_registers().over_warps(warp), carry: Carry::LookAtAll };
+        let both = [changes, &[("combine(left, x)", "combine(x, left)")]].concat();
+        faults_are_found(&program::<Interval>(strategy, (64, 2), None, WAYS[0]), &both, |emulator| {
+            emulator.check(adjacent)
+        });
+    }
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn planted_faults_of_networks_are_found() {
 #[test]
 fn planted_faults_of_warps_and_runs_are_found() {
     let changes = [
-        ("lane < count && !any_among(marks, lane, stride)", "lane < count"),
+        ("lane < count && !any_among(marks, lane, distance)", "lane < count"),
         ("warp > 0 && !any_among(marks, lane, lane + 1)", "warp > 0"),
         (">> (WARP - stride)", ">> (WARP - stride + 1)"),
         ("is_head(heads, i) ? State(x[i]) :", "false ? State(x[i]) :"),
@@ -167,16 +167,16 @@ fn planted_faults_of_carries_are_found() {
     ];
     each_is_found(KOGGE_STONE, Carry::LookBack, FLAGS, &look_back);
     let hierarchical = [
-        ("first_heads[blockIdx.x] = head;", "first_heads[blockIdx.x] = NO_HEAD;"),
-        ("first_heads[blockIdx.x] = head;", "first_heads[blockIdx.x] = 0;"),
-        ("first_heads[start + i] != NO_HEAD", "false"),
-        ("first_heads_above[blockIdx.x] = head;", "first_heads_above[blockIdx.x] = NO_HEAD;"),
+        ("first_heads[i] = head;", "first_heads[i] = NO_HEAD;"),
+        ("first_heads[i] = head;", "first_heads[i] = 0;"),
+        ("first_heads[i] != NO_HEAD", "false"),
+        ("first_heads_above, blockIdx.x, aggregate, head)", "first_heads_above, blockIdx.x, aggregate, NO_HEAD)"),
         ("i < min(elements, head)", "i < elements"),
         ("i < min(elements, head)", "i + 1 < min(elements, head)"),
-        ("i == 0 && head > 0 ?", "i == 0 ?"),
+        ("i < head ? prefix : no_prefix()", "prefix"),
     ];
     each_is_found(KOGGE_STONE, Carry::Hierarchical, FLAGS, &hierarchical);
-    let exclusive = [("if (!is_head(tile.heads, i)) {\n      aggregates", "{\n      aggregates")];
+    let exclusive = [("i < elements ? State(tile.values[i])", "i < elements ? State(tile.values[i - 1])")];
     each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical, FLAGS, &exclusive);
 }
 
@@ -191,8 +191,8 @@ fn planted_faults_in_registers_are_found() {
     };
     let look_back = shape(Carry::LookBack, 64, 3, 1);
     let flags = [
-        (" && !any_among(marks, lane, stride)", ""),
-        (" && !any_among(marks_of_warps, lane, stride)", ""),
+        (" && !any_among(marks, lane, distance)", ""),
+        (" && !any_among(marks_of_warps, lane, distance)", ""),
         ("head_in_warp = any_before(marks, lane);", "head_in_warp = false;"),
         ("head_in_warp || any_before(marks_of_warps, warp)", "head_in_warp"),
         ("head_in_warp || any_before(", "any_before("),

@@ -1,7 +1,9 @@
 //! The generated CUDA, reviewed like source.
 
 use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, ScanSpec, Segments};
-use scan_runtime::{Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, gallery, ops};
+use scan_runtime::{
+    Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, WarpNetwork, gallery, ops,
+};
 use scan_tests::{
     items::Classes,
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
@@ -89,6 +91,16 @@ fn every_network() {
         let text = part(&source[..before], "// ---- The tile");
         let network_part = &source[source.find(text).unwrap() + text.len()..before];
         insta::assert_snapshot!(format!("network_{}", slug(network)), network_part);
+    }
+}
+
+#[test]
+fn every_network_of_a_warp() {
+    for network in WarpNetwork::ALL {
+        let block = BlockScan::in_registers().over_warps(network);
+        let source =
+            scanner().scan(compose).strategy(Strategy { block, carry: Carry::LookAtAll }).cuda_source().unwrap();
+        insta::assert_snapshot!(format!("warp_{}", slug(network)), part(&source.text, "// ---- The network of a warp"));
     }
 }
 

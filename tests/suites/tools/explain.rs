@@ -1,7 +1,7 @@
 //! What `explain` tells and draws is what the kernels did.
 
 use scan_codegen::Overrides;
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, WarpNetwork, Workers};
 use scan_tests::{
     emulated::{Emulator, Program},
     explain::{NetworkTrace, picture, steps},
@@ -63,6 +63,32 @@ fn brent_kung_is_the_network_of_the_literature() {
         every_other(2, 1),
     ];
     assert_eq!(lines(&network), expected);
+}
+
+/// The networks of a warp over 8 lanes, as their texts draw them.
+#[test]
+fn networks_of_a_warp_are_those_of_the_literature() {
+    let drawn: [&[&[(u64, u64)]]; 5] = [
+        &[
+            &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7)],
+            &[(0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 7)],
+            &[(0, 4), (1, 5), (2, 6), (3, 7)],
+        ],
+        &[&[(0, 1), (2, 3), (4, 5), (6, 7)], &[(1, 2), (1, 3), (5, 6), (5, 7)], &[(3, 4), (3, 5), (3, 6), (3, 7)]],
+        &[&[(0, 1), (2, 3), (4, 5), (6, 7)], &[(1, 3), (5, 7)], &[(3, 5), (3, 7)], &[(1, 2), (3, 4), (5, 6)]],
+        &[&[(0, 1), (2, 3), (4, 5), (6, 7)], &[(1, 3), (3, 5), (5, 7)], &[(1, 5), (3, 7)], &[(1, 2), (3, 4), (5, 6)]],
+        &[&[(0, 1), (2, 3), (4, 5), (6, 7)], &[(1, 3), (5, 7)], &[(3, 7)], &[(3, 5)], &[(1, 2), (3, 4), (5, 6)]],
+    ];
+    for (warp, drawn) in WarpNetwork::ALL.into_iter().zip(drawn) {
+        let block = BlockScan::of(Network::WarpShuffle).over_warps(warp);
+        let (_, network) = network(block, Carry::OneBlock, ScanKind::Inclusive, 8);
+        // No barrier is between the steps of a warp, so that the trace has what a lane applies first, second, …
+        let mut expected: Vec<(u64, u64)> = drawn.iter().flat_map(|step| step.iter().copied()).collect();
+        let mut found: Vec<(u64, u64)> = lines(&network).into_iter().flatten().collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{warp}");
+    }
 }
 
 /// Whatever the strategy: operands are neighbours, outputs cover what they must, and the values, followed along the trace by

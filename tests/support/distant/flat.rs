@@ -284,7 +284,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
             let totals: Vec<Span> = last_of_tiles.map(|last| elements.scanned[last]).collect();
             stretches.read(places[0], (first_tile - 1) * SIZE, all_bytes(&totals));
         }
-        if let Some(&place) = places.get(1) {
+        if let Some(&place) = places.get(1).filter(|_| elements.heads.is_some()) {
             match first_kernel {
                 true => stretches.write(place, first_tile * 4, all_bytes(&first_heads)),
                 false => stretches.read(place, first_tile * 4, all_bytes(&first_heads)),

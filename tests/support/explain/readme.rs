@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use scan_codegen::{Count, Overrides};
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, WarpNetwork, Workers, ops};
 
 use super::{
     banks::{ADDRESSING_CYCLES, TreeAccesses, tree_banks},
@@ -18,8 +18,12 @@ const COUNTS_LENGTH: u32 = 1024;
 
 const BRENT_KUNG: Network = Network::BrentKung { workers: Workers::Contiguous, padded: false };
 
+const fn over_warps(network: WarpNetwork) -> BlockScan {
+    BlockScan::of(Network::WarpShuffle).over_warps(network)
+}
+
 /// The rungs of the table: a name, how a block scans, how tiles carry, threads of a block.
-const RUNGS: [(&str, BlockScan, Carry, u32); 15] = [
+const RUNGS: &[(&str, BlockScan, Carry, u32)] = &[
     ("sequential", BlockScan::of(Network::Sequential), Carry::OneBlock, 1024),
     ("naive", BlockScan::of(Network::Naive), Carry::OneBlock, 1024),
     ("Kogge-Stone", BlockScan::of(Network::KoggeStone), Carry::OneBlock, 1024),
@@ -34,6 +38,10 @@ const RUNGS: [(&str, BlockScan, Carry, u32); 15] = [
     ("Blelloch, exclusive", BlockScan::of(Network::Blelloch { padded: false }), Carry::OneBlock, 512),
     ("Blelloch, exclusive, padded", BlockScan::of(Network::Blelloch { padded: true }), Carry::OneBlock, 512),
     ("warp shuffles", BlockScan::of(Network::WarpShuffle), Carry::OneBlock, 1024),
+    ("warp shuffles, Sklansky", over_warps(WarpNetwork::Sklansky), Carry::OneBlock, 1024),
+    ("warp shuffles, Ladner-Fischer", over_warps(WarpNetwork::LadnerFischer), Carry::OneBlock, 1024),
+    ("warp shuffles, Han-Carlson", over_warps(WarpNetwork::HanCarlson), Carry::OneBlock, 1024),
+    ("warp shuffles, Brent-Kung", over_warps(WarpNetwork::BrentKung), Carry::OneBlock, 1024),
     ("9 a thread, then Kogge-Stone", BlockScan::coarsened(Network::KoggeStone), Carry::OneBlock, 128),
     ("9 a thread, then warp shuffles", BlockScan::coarsened(Network::WarpShuffle), Carry::OneBlock, 128),
     ("Kogge-Stone, 4 tiles in one block", BlockScan::of(Network::KoggeStone), Carry::OneBlock, 256),
@@ -55,7 +63,7 @@ pub fn counts_table() -> Result<String, EmulatorError> {
     let mut table = String::from(
         "| rung | applications | steps | barriers | bank conflicts (cycles) | global traffic |\n|---|--:|--:|--:|--:|--:|\n",
     );
-    for (name, block, carry, threads) in RUNGS {
+    for &(name, block, carry, threads) in RUNGS {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block, carry });
         overrides.threads = Some(threads);

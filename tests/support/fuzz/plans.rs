@@ -7,7 +7,7 @@ use scan_codegen::{
     PlanError, Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Target, Templates, Tuned,
     plan, plan_columns, plan_last_results, plan_reduction, plan_tuned, shapes,
 };
-use scan_runtime::{BlockScan, Carry, Network, TileNumbers, Workers};
+use scan_runtime::{BlockScan, Carry, Network, TileNumbers, WarpNetwork, Workers};
 
 use super::{odd, of_case};
 use crate::{
@@ -346,6 +346,8 @@ fn strategy(random: &mut Random) -> Strategy {
         2 => BlockScan::coarsened(Network::WarpShuffle),
         _ => BlockScan::in_registers(),
     };
+    let warps = [WarpNetwork::KoggeStone, WarpNetwork::KoggeStone, WarpNetwork::LadnerFischer, WarpNetwork::BrentKung];
+    let block = block.over_warps(warps[random.below(warps.len())]);
     let numbers = if random.one_in(2) { TileNumbers::Counter } else { TileNumbers::BlockIndex };
     let carries = [
         Carry::OneBlock,

@@ -11,7 +11,7 @@ use std::{error::Error, fmt::Debug, fs, path::PathBuf, process::ExitCode};
 
 use clap::{Parser, ValueEnum};
 use scan_codegen::Overrides;
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, Workers, ops};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, Workers, ops};
 use scan_tests::{
     emulated::{Emulator, Program},
     explain::{Counts, NetworkTrace, picture, steps, title},
@@ -27,6 +27,9 @@ struct Arguments {
     /// How a block scans its tile.
     #[arg(long, value_enum, default_value = "kogge-stone")]
     network: NetworkName,
+    /// The network of a warp, for warp shuffles.
+    #[arg(long, value_enum, default_value = "kogge-stone")]
+    warp: WarpName,
     /// Keeps a tree's strides off the same memory bank.
     #[arg(long)]
     padded: bool,
@@ -69,6 +72,15 @@ enum NetworkName {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum WarpName {
+    KoggeStone,
+    Sklansky,
+    LadnerFischer,
+    HanCarlson,
+    BrentKung,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum CarryName {
     OneBlock,
     Hierarchical,
@@ -98,7 +110,14 @@ impl Arguments {
             CarryName::LookBack => Carry::LookBack,
         };
         let block = if self.coarsened.is_some() { BlockScan::coarsened(network) } else { BlockScan::of(network) };
-        Strategy { block, carry }
+        let warp = match self.warp {
+            WarpName::KoggeStone => WarpNetwork::KoggeStone,
+            WarpName::Sklansky => WarpNetwork::Sklansky,
+            WarpName::LadnerFischer => WarpNetwork::LadnerFischer,
+            WarpName::HanCarlson => WarpNetwork::HanCarlson,
+            WarpName::BrentKung => WarpNetwork::BrentKung,
+        };
+        Strategy { block: block.over_warps(warp), carry }
     }
 }
 

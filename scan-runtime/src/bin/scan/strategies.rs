@@ -1,7 +1,7 @@
 //! Strategies by name.
 
 use clap::ValueEnum;
-use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, WarpNetwork, Workers};
 
 /// How prefixes are carried between tiles. The block scan is the one that the planner uses with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,6 +53,10 @@ pub(crate) fn of_textbooks() -> Vec<Strategy> {
         Network::WarpShuffle,
     ];
     let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
-    let blocks = || networks.into_iter().flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)]);
+    let over_warps = WarpNetwork::ALL.map(|warp| BlockScan::of(Network::WarpShuffle).over_warps(warp));
+    let blocks = || {
+        let alone = networks.into_iter().flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)]);
+        alone.chain(over_warps.into_iter().skip(1))
+    };
     carries.into_iter().flat_map(|carry| blocks().map(move |block| Strategy { block, carry })).collect()
 }
