@@ -6,7 +6,7 @@ use std::{error::Error, fmt::Debug};
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, OffsetWidth, ScanSpec};
 use scan_runtime::{
     AxisColumnScan, ColumnScan, Columns, HostHeads, Scan, ScanElement, ScanOp, Scanner,
-    arrays::{gather, scatter},
+    arrays::{gather, previous, scatter},
     ops, scan_op,
 };
 
@@ -67,6 +67,8 @@ pub enum Lies {
     ByField,
     /// The same, but the first field of the input is gathered, and that of the output scattered.
     AtPlaces,
+    /// The same, but the first field of the input is the one of the element before, within rows and columns.
+    ByNeighbour,
 }
 
 /// What tells where a scan restarts.
@@ -93,7 +95,7 @@ const RESTARTS: [Restarts; 8] = [
     Restarts::ByColumns,
 ];
 
-const AXES: [usize; 7] = [2, 2, 3, 3, 3, 2, RESTARTS.len()];
+const AXES: [usize; 7] = [2, 2, 3, 3, 4, 2, RESTARTS.len()];
 
 impl Cell {
     fn at(place: [usize; AXES.len()]) -> Self {
@@ -103,7 +105,7 @@ impl Cell {
             exclusive: exclusive == 1,
             begins: [Begins::WithNothing, Begins::WithOne, Begins::WithItsOwn][begins],
             gives: [Gives::NoTotal, Gives::TheTotal, Gives::EachTotal][gives],
-            memory: [Lies::InSlices, Lies::ByField, Lies::AtPlaces][memory],
+            memory: [Lies::InSlices, Lies::ByField, Lies::AtPlaces, Lies::ByNeighbour][memory],
             length_on_device: length == 1,
             restarts: RESTARTS[restarts],
         }
@@ -146,7 +148,12 @@ impl Cell {
         let spec =
             if self.memory == Lies::InSlices { spec } else { spec.with_arrays(Arrays::PerField, Arrays::PerField) };
         let first = ArrayKinds::new([ArrayKind::Places(OffsetWidth::U32)]);
-        let spec = if self.memory == Lies::AtPlaces { spec.with_kinds(first, first) } else { spec };
+        let previous = ArrayKinds::new([ArrayKind::Previous]);
+        let spec = match self.memory {
+            Lies::InSlices | Lies::ByField => spec,
+            Lies::AtPlaces => spec.with_kinds(first, first),
+            Lies::ByNeighbour => spec.with_kinds(previous, ArrayKinds::default()),
+        };
         self.heads(0, 1).map_or(spec.clone(), |heads| spec.with_segments(heads.segments()))
     }
 
@@ -211,6 +218,40 @@ pub fn cells(turn: u64, triples: bool) -> Vec<Cell> {
     places.into_iter().map(Cell::at).collect()
 }
 
+/// How the first field of the input lies, and that of the output.
+#[derive(Clone, Copy, Debug)]
+pub enum First<'a> {
+    /// In slices.
+    Slices,
+    /// At places.
+    Places(&'a [u32]),
+    /// Of the input: as the items so far behind each one within rows of so many.
+    Behind(usize, usize),
+}
+
+/// The first field where there is no element before.
+const EDGE: u32 = 9;
+
+impl Cell {
+    /// How first fields lie, of so many elements.
+    fn first<'a>(&self, places: &'a [u32], rows: Option<&Heads>) -> First<'a> {
+        let row = || match self.restarts {
+            Restarts::ByRows => (1, rows.map_or(0, |rows| rows.head_count() as usize)),
+            Restarts::ByColumns => {
+                let axis = Cell::axis(places.len());
+                let [_, rows, inner] = axis.shape()[..] else { return (1, places.len()) };
+                (inner, rows * inner)
+            }
+            _ => (1, places.len()),
+        };
+        match self.memory {
+            Lies::AtPlaces => First::Places(places),
+            Lies::ByNeighbour => First::Behind(row().0, row().1),
+            _ => First::Slices,
+        }
+    }
+}
+
 /// A register that each input maps. Its outputs are made of the register before an input and of the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Register;
@@ -251,7 +292,7 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
     /// The initial value of the segment with this index.
     fn value_of_segment(index: u64) -> Self::Carry;
 
-    /// Runs a scan by columns, with the first fields at these places if there are some. Writes the total of each
+    /// Runs a scan by columns, whose first fields lie like this. Writes the total of each
     /// segment, if that is what the scan gives.
     ///
     /// # Errors
@@ -260,7 +301,7 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
     fn by_columns<H: HostHeads>(
         scan: &ColumnScan<Self, H>,
         input: &[MapU32],
-        places: Option<&[u32]>,
+        lies: First<'_>,
         gives: Gives,
         totals: &mut [Self::Carry],
     ) -> Result<Found<Self>, scan_runtime::Error>;
@@ -273,6 +314,7 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
     fn along_an_axis(
         scan: &AxisColumnScan<Self>,
         input: &[MapU32],
+        lies: First<'_>,
         gives: Gives,
         totals: &mut [Self::Carry],
     ) -> Result<Vec<Self::Output>, scan_runtime::Error>;
@@ -287,7 +329,7 @@ macro_rules! operators {
             fn by_columns<H: HostHeads>(
                 scan: &ColumnScan<Self, H>,
                 input: &[MapU32],
-                places: Option<&[u32]>,
+                lies: First<'_>,
                 gives: Gives,
                 totals: &mut [Self::Carry],
             ) -> Result<Found<Self>, scan_runtime::Error> {
@@ -302,9 +344,12 @@ macro_rules! operators {
                 }
                 let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
                 let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
-                let total = match places {
-                    None => run!((&a, &b), (&mut first, &mut second))?,
-                    Some(places) => {
+                let total = match lies {
+                    First::Slices => run!((&a, &b), (&mut first, &mut second))?,
+                    First::Behind(distance, row) => {
+                        run!((previous(&before(&a, distance, row), EDGE), &b), (&mut first, &mut second))?
+                    }
+                    First::Places(places) => {
                         let (mut values, mut results) = (a.clone(), first.clone());
                         places.iter().zip(&a).for_each(|(place, value)| values[*place as usize] = *value);
                         let total = run!((gather(&values, places), &b), (scatter(&mut results, places), &mut second))?;
@@ -318,19 +363,36 @@ macro_rules! operators {
             fn along_an_axis(
                 scan: &AxisColumnScan<Self>,
                 input: &[MapU32],
+                lies: First<'_>,
                 gives: Gives,
                 totals: &mut [Self::Carry],
             ) -> Result<Vec<Self::Output>, scan_runtime::Error> {
                 let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
                 let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
-                match gives {
-                    Gives::EachTotal => scan.run_into_with_totals((&a, &b), (&mut first, &mut second), totals)?,
-                    _ => scan.run_into((&a, &b), (&mut first, &mut second))?,
+                let outputs = (&mut first, &mut second);
+                match (lies, gives) {
+                    (First::Behind(distance, row), Gives::EachTotal) => {
+                        let before = before(&a, distance, row);
+                        scan.run_into_with_totals((previous(&before, EDGE), &b), outputs, totals)?;
+                    }
+                    (First::Behind(distance, row), _) => {
+                        scan.run_into((previous(&before(&a, distance, row), EDGE), &b), outputs)?;
+                    }
+                    (_, Gives::EachTotal) => scan.run_into_with_totals((&a, &b), outputs, totals)?,
+                    _ => scan.run_into((&a, &b), outputs)?,
                 }
                 Ok(first.into_iter().zip(second).map(|($first, $second)| $output { $first, $second }).collect())
             }
         }
     )*};
+}
+
+/// Items of which those are the ones `distance` before each, within rows of so many.
+fn before(found: &[u32], distance: usize, row: usize) -> Vec<u32> {
+    let mut items = vec![0; found.len()];
+    let inner = (0..found.len()).filter(|index| index % row >= distance);
+    inner.for_each(|index| items[index - distance] = found[index]);
+    items
 }
 
 use ops::ExclusiveInclusive;
@@ -388,7 +450,15 @@ fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) ->
 }
 
 fn of_cell<Op: Operator>(scanner: &Scanner, cell: &Cell, len: usize, turn: u64) -> Result<(), Box<dyn Error>> {
-    let input = Op::inputs(len, turn);
+    let mut input = Op::inputs(len, turn);
+    if cell.restarts == Restarts::ByColumns {
+        input.truncate(Cell::axis(len).len());
+    }
+    let places = vec![0; input.len()];
+    if let First::Behind(distance, row) = cell.first(&places, cell.heads(len, 97).as_ref()) {
+        let edges = input.iter_mut().enumerate().filter(|(index, _)| index % row < distance);
+        edges.for_each(|(_, map)| map.a = EDGE);
+    }
     let scan = scanner.scan(Op::new());
     let scan = if cell.exclusive { scan.exclusive() } else { scan };
     let scan = if cell.reversed { scan.reverse() } else { scan };
@@ -423,8 +493,7 @@ fn compare<Op: Operator, H: HostHeads>(
     let (found, found_total) = match cell.memory {
         Lies::InSlices if cell.gives == Gives::TheTotal => scan.run_with_total(input)?,
         Lies::InSlices => (scan.run(input)?, total),
-        Lies::ByField => Op::by_columns(&scan.columns(), input, None, Gives::TheTotal, &mut [])?,
-        Lies::AtPlaces => Op::by_columns(&scan.columns(), input, Some(&places), Gives::TheTotal, &mut [])?,
+        _ => Op::by_columns(&scan.columns(), input, cell.first(&places, heads), Gives::TheTotal, &mut [])?,
     };
     let what = || format!("{}, {} elements, {cell:?}", Op::new().source().name, input.len());
     if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
@@ -459,7 +528,10 @@ fn compare_columns<Op: Operator>(scan: Scan<Op>, cell: &Cell, input: &[MapU32]) 
             found
         }
         (Lies::InSlices, _) => scan.run(input)?,
-        (_, gives) => Op::along_an_axis(&scan.columns(), input, gives, &mut found_totals)?,
+        (_, gives) => {
+            let places = vec![0; input.len()];
+            Op::along_an_axis(&scan.columns(), input, cell.first(&places, None), gives, &mut found_totals)?
+        }
     };
     same(cell, &found, &expected, (&found_totals, &totals))
 }
@@ -487,9 +559,9 @@ fn compare_each<Op: Operator>(
             found
         }
         (Lies::InSlices, _) => scan.run(input)?,
-        (memory, gives) => {
-            let places = (memory == Lies::AtPlaces).then_some(&places[..]);
-            Op::by_columns(&scan.columns(), input, places, gives, &mut found_totals)?.0
+        (_, gives) => {
+            let lies = cell.first(&places, Some(heads));
+            Op::by_columns(&scan.columns(), input, lies, gives, &mut found_totals)?.0
         }
     };
     same(cell, &found, &expected, (&found_totals, &totals))

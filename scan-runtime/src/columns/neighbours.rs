@@ -81,6 +81,7 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 ///     type State = Affine;
 ///     type Carry = f32;
 ///     type Output = Gradients;
+///     const IDENTITY: Affine = Affine { a: 1.0, b: 0.0 };
 ///     const START: f32 = 0.0;
 ///     fn lift(x: Step) -> Affine { Affine { a: x.next_a, b: x.g } }
 ///     fn combine(p: Affine, q: Affine) -> Affine { Affine { a: p.a * q.a, b: q.a * p.b + q.b } }

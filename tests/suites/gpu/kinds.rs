@@ -4,7 +4,10 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Axis, Error, ScanOp, Scanner, Staging,
-    arrays::{device_gather, device_scatter, discard, indices, scatter_computed},
+    arrays::{
+        device_gather, device_next, device_previous, device_scatter, device_strided, discard, indices, next, previous,
+        scatter_computed, strided,
+    },
     ops, scan_fn,
 };
 use scan_tests::{
@@ -25,6 +28,8 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
     trials.add("kinds_of_arrays", arrays);
+    trials.add("kinds_of_neighbours", neighbours);
+    trials.add("kinds_of_strided_arrays", own_strides);
     trials.add("kinds_of_host_arrays_without_memory", host_arrays);
     trials.add("kinds_of_computed_places", computed);
     trials.add("kinds_of_filters", filters);
@@ -163,6 +168,87 @@ fn arrays() -> Outcome {
     let handle = columns.on(&stream).columns().prepare(3)?;
     let found = handle.columns().run_into((&some, indices()), &mut states);
     ensure(matches!(found, Err(Error::HandleMismatch { .. })), || "a handle for slices took indices".to_owned())
+}
+
+/// The items before and after each one of device memory, as the CPU gives them of host memory: of the whole, by a call
+/// and by a handle; of rows; along an axis that is not contiguous.
+fn neighbours() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, (rows, row)) in
+        [(1, 1), (1, 4_099), (300, 1_001), (40_003, 3), (3, 500_009), (2_000, 1)].into_iter().enumerate()
+    {
+        let len = rows * row;
+        let (x, y): (Vec<u32>, Vec<u32>) = (0..len as u64).map(|i| (mixed(i) as u32, mixed(!i) as u32)).unzip();
+        let (device_x, device_y) = (stream.clone_htod(&x)?, stream.clone_htod(&y)?);
+        let (host, device) =
+            (|| (previous(&x, 7), next(&y, 9)), || (device_previous(&device_x, 7), device_next(&device_y, 9)));
+        let scan = |scanner: &Scanner| match turn % 2 {
+            0 => scanner.scan(Recurrence),
+            _ => scanner.scan(Recurrence).reverse(),
+        };
+        let (mut wanted, mut found) = (vec![0; len], stream.alloc_zeros::<u32>(len)?);
+        scan(&cpu).columns().run_into(host(), &mut wanted)?;
+        scan(&scanner).on(&stream).columns().run_into(device(), &mut found)?;
+        ensure(stream.clone_dtoh(&found)? == wanted, || format!("{len} elements"))?;
+        let ours = scan(&scanner);
+        let handle = ours.on(&stream).columns().prepare_like(device(), &mut found, len)?;
+        stream.memset_zeros(&mut found)?;
+        handle.columns().run_into(device(), &mut found)?;
+        ensure(stream.clone_dtoh(&found)? == wanted, || format!("{len} elements, prepared"))?;
+        scan(&cpu).rows(row).columns().run_into(host(), &mut wanted)?;
+        ours.on(&stream).rows(row).columns().run_into(device(), &mut found)?;
+        ensure(stream.clone_dtoh(&found)? == wanted, || format!("{rows} rows of {row}"))?;
+        let mut of_host = vec![0; len];
+        scan(&scanner).rows(row).columns().run_into(host(), &mut of_host)?;
+        ensure(of_host == wanted, || format!("{rows} rows of {row}, in host memory"))?;
+        for axis in [Axis::of(&[row, rows], 0)?, Axis::of(&[rows, row], 1)?] {
+            scan(&cpu).axis(axis.clone()).columns().run_into(host(), &mut wanted)?;
+            scan(&scanner).axis(axis.clone()).columns().on(&stream).run_into(device(), &mut found)?;
+            ensure(stream.clone_dtoh(&found)? == wanted, || format!("{axis:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Arrays of device memory with strides of their own, as the CPU scans them of host memory.
+fn own_strides() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let cases: [(&[usize], usize, &[usize]); 7] = [
+        (&[500, 300], 0, &[1, 0]),
+        (&[8, 1_000, 64], 1, &[1_000, 1, 0]),
+        (&[4, 500, 6, 32], 1, &[3_000, 6, 1, 0]),
+        (&[4, 500, 6, 32], 1, &[0, 1, 500, 16_000]),
+        (&[300, 4_000], 1, &[0, 1]),
+        (&[3, 100_000], 1, &[1, 3]),
+        (&[70_000], 0, &[0]),
+    ];
+    for (turn, (shape, axis, strides)) in cases.into_iter().enumerate() {
+        let axis = Axis::of(shape, axis)?;
+        let len = axis.len();
+        let gates: Vec<u32> = (0..len as u64).map(|i| mixed(i) as u32).collect();
+        let tokens: Vec<u32> = (0..len as u64).map(|i| mixed(!i) as u32).collect();
+        let (device_gates, device_tokens) = (stream.clone_htod(&gates)?, stream.clone_htod(&tokens)?);
+        let scan = |scanner: &Scanner| match turn % 2 {
+            0 => scanner.scan(Recurrence).axis(axis.clone()).columns(),
+            _ => scanner.scan(Recurrence).reverse().axis(axis.clone()).columns(),
+        };
+        let (mut wanted, mut of_host, mut found) = (vec![0; len], vec![0; len], stream.alloc_zeros::<u32>(len)?);
+        scan(&cpu).run_into((strided(&gates, strides), &tokens), &mut wanted)?;
+        scan(&scanner).run_into((strided(&gates, strides), &tokens), &mut of_host)?;
+        ensure(of_host == wanted, || format!("{axis:?}, {strides:?}, in host memory"))?;
+        let inputs = (device_strided(&device_gates, strides), &device_tokens);
+        scan(&scanner).on(&stream).run_into(inputs, &mut found)?;
+        ensure(stream.clone_dtoh(&found)? == wanted, || format!("{axis:?}, {strides:?}"))?;
+    }
+    let (few, mut states) = (stream.clone_htod(&[1_u32; 12])?, stream.alloc_zeros::<u32>(12)?);
+    let along = scanner.scan(Recurrence).axis(Axis::of(&[3, 4], 0)?).columns();
+    let found = along.on(&stream).run_into((&few, device_strided(&few, &[5, 1])), &mut states);
+    ensure(matches!(found, Err(Error::StridedLength { array: 1, expected: 14, .. })), || "too few items".to_owned())?;
+    let found =
+        scanner.scan(Recurrence).on(&stream).columns().run_into((&few, device_strided(&few, &[1])), &mut states);
+    ensure(matches!(found, Err(Error::Plan(_))), || "strides without an axis".to_owned())
 }
 
 /// Indices and discarded results of host memory: neither is copied, in one piece and in chunks, along an axis too.

@@ -414,7 +414,7 @@ fn planted_faults_of_the_ring_are_found() {
 #[test]
 fn planted_faults_are_found() {
     let changes = [
-        ("input + tile.part.first.input;", "input + tile.part.first.input + WIDTH;"),
+        ("begin_run(input + tile.part.first.input,", "begin_run(input + tile.part.first.input + WIDTH,"),
         ("output + part.first.output;", "output + part.first.output + WIDTH;"),
         ("      cp_async_wait_group();\n", ""),
         ("  cp_async_commit_group();\n", ""),

@@ -223,28 +223,28 @@ fn planted_faults_are_found() {
     let in_stages = [
         // The skip of an array applied to its neighbour.
         (
-            "all &= ((size_t)input.code - head_padding * 6) % COPY_ALIGNMENT == 0;",
-            "all &= ((size_t)input.code - head_padding * 4) % COPY_ALIGNMENT == 0;",
+            "((size_t)input.code - head_padding * 6) % COPY_ALIGNMENT == 0",
+            "((size_t)input.code - head_padding * 4) % COPY_ALIGNMENT == 0",
         ),
-        ("all &= ((size_t)output.hash - head_padding * 4) % COPY_ALIGNMENT == 0;", ""),
+        (" & (((size_t)output.hash - head_padding * 4) % COPY_ALIGNMENT == 0)", ""),
         // The last array decides for all.
-        ("all &= ((size_t)input.code - ", "all = ((size_t)input.code - "),
-        ("all &= ((size_t)output.factor - ", "all = ((size_t)output.factor - "),
-        ("bytes += bulk_of(tile, 6).bytes;", "bytes += bulk_of(tile, 4).bytes;"),
+        (" & (((size_t)input.code - ", " & 0 | (((size_t)input.code - "),
+        (" & (((size_t)output.factor - ", " & 0 | (((size_t)output.factor - "),
+        (" + bulk_of(tile, 6).bytes", " + bulk_of(tile, 4).bytes"),
         // Regions exchanged.
         (
             "bulk_load(to + TILE * 1, (const unsigned char*)from.value, TILE * 4, full);",
             "bulk_load(to + TILE * 1, (const unsigned char*)from.code, TILE * 4, full);",
         ),
         (
-            "copy_edges(stage + TILE * 5, (const unsigned char*)from.code, tile, 6, thread);",
-            "copy_edges(stage + TILE * 5, (const unsigned char*)from.code, tile, 4, thread);",
+            "copy_edges((unsigned char*)to, (const unsigned char*)from, tile, sizeof(Item), thread);",
+            "copy_edges((unsigned char*)to, (const unsigned char*)from, tile, 4, thread);",
         ),
         (
             "begin_part_out((unsigned char*)to.hash, stage + TILE * 1, bulk_of(tile, 4));",
             "begin_part_out((unsigned char*)to.hash, stage + TILE * 1, bulk_of(tile, 1));",
         ),
-        ("copy_items<f32>((f32*)(stage + TILE * 1), from.value, tile, thread);", ""),
+        ("copy_rest((f32*)(stage + TILE * 1), from.value, tile, copies, thread);", ""),
     ];
     let strategy = strategies::IN_REGISTERS[3];
     let planned = [

@@ -59,7 +59,7 @@ fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Res
             _ if cell.length_on_device => program.verify_kinds(&emulator, &input, &offsets, Some((told, wanted)))?,
             Lies::InSlices => _ = program.verify_at_offset(&emulator, &input, (run, 1))?,
             Lies::ByField => _ = program.verify_columns(&emulator, &input, &offsets)?,
-            Lies::AtPlaces => program.verify_kinds(&emulator, &input, &offsets, None)?,
+            Lies::AtPlaces | Lies::ByNeighbour => program.verify_kinds(&emulator, &input, &offsets, None)?,
         }
     }
     Ok(())

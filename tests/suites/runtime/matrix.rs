@@ -27,7 +27,9 @@ fn the_total_is_that_of_the_last_nonempty_segment() {
                 scan.clone().reverse().rows(3).run_with_total(&[]).unwrap().1,
                 scan.clone().by_flags(&[false; 0]).run_with_total(&[]).unwrap().1,
                 scan.clone().by_offsets(&[0_u32; 4]).run_with_total(&[]).unwrap().1,
-                Op::by_columns(&scan.clone().columns(), &[], None, Gives::TheTotal, &mut []).unwrap().1,
+                Op::by_columns(&scan.clone().columns(), &[], matrix::First::Slices, Gives::TheTotal, &mut [])
+                    .unwrap()
+                    .1,
             ];
             for total in totals {
                 assert_eq!(bytes(total), bytes(expected), "{}", Op::new().source().name);
@@ -69,7 +71,8 @@ fn the_cells_are_few_and_cover_every_value() {
     let by_rows = |memory| {
         move |cell: &&matrix::Cell| cell.memory == memory && cell.restarts == matrix::Restarts::ByRows && cell.reversed
     };
-    for memory in [matrix::Lies::InSlices, matrix::Lies::ByField, matrix::Lies::AtPlaces] {
+    use matrix::Lies::{AtPlaces, ByField, ByNeighbour, InSlices};
+    for memory in [InSlices, ByField, AtPlaces, ByNeighbour] {
         assert!(cells.iter().any(|cell| by_rows(memory)(&cell)), "{memory:?}");
     }
 }

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 use scan_codegen::{
     ArrayKind, ArrayKinds, Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, PlanError, ScanSpec, Segments,
-    plan,
+    plan, plan_columns,
 };
 use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
-    checked::render,
+    checked::{render, render_columns},
     columns::{Recurrence, Router, Summarize, Widen},
     extent::for_gpus,
     machines::Coder,
@@ -74,10 +74,12 @@ fn every_strategy_compiles_without_warnings() {
 /// not, of several architectures.
 #[test]
 fn kinds_of_arrays_compile_without_warnings() {
-    use ArrayKind::{Computed, NoMemory, Places, Slice};
+    use ArrayKind::{Computed, Next, NoMemory, Places, Previous, Slice, Strided};
     scan_tests::nvrtc().unwrap();
     let (narrow, wide) = (Places(OffsetWidth::U32), Places(OffsetWidth::U64));
-    let cases: [(&[ArrayKind], &[ArrayKind], u32); 4] = [
+    let cases: [(&[ArrayKind], &[ArrayKind], u32); 6] = [
+        (&[Previous, Next, Slice], &[], 90),
+        (&[Next, narrow, Previous], &[Slice, wide], 75),
         (&[narrow, Slice, wide], &[Slice, narrow], 90),
         (&[], &[NoMemory, wide], 75),
         (&[narrow, narrow, narrow], &[NoMemory, NoMemory], 100),
@@ -94,6 +96,22 @@ fn kinds_of_arrays_compile_without_warnings() {
         let planned =
             plans.iter().map(|plan| (plan.to_string(), render(&operator, plan, plans.device()).unwrap(), architecture));
         sources.extend(planned);
+    }
+    let of_kinds = |inputs: &[ArrayKind], outputs: &[ArrayKind]| {
+        let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
+        spec(0).with_kinds(kinds(inputs), kinds(outputs))
+    };
+    for (kinds, (major, minor)) in [([Strided, Slice, Strided], (9, 0)), ([Next, Strided, Previous], (7, 5))] {
+        let (architecture, operator) = (Architecture { major, minor }, Summarize.source());
+        let limits = DeviceLimits::of(architecture);
+        let plan = plan_columns(&operator, &of_kinds(&kinds, &[]), &limits, &Overrides::default()).unwrap();
+        let all = plan.all().into_iter();
+        sources.extend(all.map(|plan| (plan.to_string(), render_columns(&operator, &plan).unwrap(), architecture)));
+    }
+    for (inputs, outputs) in [(&[Strided][..], &[][..]), (&[Computed], &[]), (&[], &[Previous]), (&[], &[Strided])] {
+        let (operator, spec) = (Summarize.source(), of_kinds(inputs, outputs));
+        let refused = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default());
+        assert!(matches!(refused, Err(PlanError::ArrayKinds { .. })), "{inputs:?}, {outputs:?}");
     }
     let spec = spec(0).with_kinds(ArrayKinds::default(), ArrayKinds::new([NoMemory, Computed, Computed]));
     for (operator, (major, minor)) in [(Router.source(), (7, 5)), (Splitter.source(), (9, 0))] {

@@ -216,7 +216,7 @@ fn of_longer_inputs(probes: &mut Vec<Probe>) {
 
 /// Inputs and outputs of several arrays: slices, each at a place of its own, and arrays of the other kinds.
 fn arrays(probes: &mut Vec<Probe>) {
-    use ArrayKind::{Computed, NoMemory, Places, Slice};
+    use ArrayKind::{Computed, Next, NoMemory, Places, Previous, Slice};
     fn of<Op: ColumnsOperator<Output: Debug> + 'static>(
         probes: &mut Vec<Probe>,
         turn: usize,
@@ -262,6 +262,7 @@ fn arrays(probes: &mut Vec<Probe>) {
     of::<Recurrence>(probes, 4, (&[NoMemory, Places(OffsetWidth::U32)], &[Places(OffsetWidth::U32)]));
     of::<Splitter>(probes, 5, (&[], &[NoMemory, Computed, Computed]));
     of::<AffineU32>(probes, 6, (&[], &[]));
+    of::<Summarize>(probes, 7, (&[Next, Slice, Previous], &[]));
     several_places_in_place(probes);
 }
 
@@ -409,7 +410,10 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
                 let values = program.plan.spec.initial_values.then_some(&values[..]);
                 let offsets: &[usize] = [&[][..], &[0, 0, 0, 1], &[8, 4, 16]][seed % 3];
                 let emulator = Emulator::new(mixed(seed as u64)).resident_blocks(1 + seed % 4).limit(LIMIT);
-                program.verify_each(&emulator, &axis, &input, values, offsets)?;
+                // One item for each index of the last dimension.
+                let last = axis.shape().len() - 1;
+                let own: Vec<usize> = (0..=last).map(|k| usize::from(k < last) * (k + 1)).collect();
+                program.verify_kinds(&emulator, &axis, &input, values, offsets, &[&own])?;
             }
             Ok(())
         };
@@ -419,6 +423,10 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
     of::<Recurrence>(probes, &ScanSpec::inclusive(), (64, 2, 2, 16));
     of::<Summarize>(probes, &ScanSpec::inclusive().reverse().with_totals(), (32, 3, 1, 4));
     of::<Summarize>(probes, &values(), (64, 2, 2, 16));
+    for (spec, shape) in [(ScanSpec::inclusive(), (64, 2, 2, 16)), (ScanSpec::inclusive().reverse(), (32, 3, 1, 4))] {
+        let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Previous, ArrayKind::Next]);
+        of::<Summarize>(probes, &spec.with_kinds(kinds, ArrayKinds::default()), shape);
+    }
     of::<Coder>(probes, &values().reverse(), (64, 1, 1, 32));
 }
 
