@@ -12,10 +12,9 @@ pub(crate) struct StartWords {
     /// What a `Start` is made of, and the initial value among it.
     start: String,
     initial_value: &'static str,
-    /// Whether there is a total, of all or of each segment, and whether no element ends some of the segments.
+    /// Whether there is a total, of all or of each segment.
     total: bool,
     totals: bool,
-    empty_segments: bool,
     length_on_device: bool,
 }
 
@@ -48,10 +47,14 @@ impl StartWords {
             initial_value,
             total: spec.total,
             totals: spec.totals,
-            empty_segments: spec.totals && spec.segments.has_empty(),
             length_on_device: spec.length_on_device,
         }
     }
+}
+
+/// Whether one thread reads the initial value, and passes it to the others.
+pub(crate) fn is_passed(spec: &ScanSpec) -> bool {
+    spec.initial_value && !spec.initial_values
 }
 
 /// The template of what segments begin with.
