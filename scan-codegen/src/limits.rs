@@ -168,7 +168,8 @@ mod tests {
     fn older_architectures_have_no_kernels() {
         for name in ["sm_60", "sm_70", "sm_72"] {
             let error = DeviceLimits::of(name.parse().unwrap()).check().unwrap_err();
-            let expected = format!("kernels need compute capability 7.5 or later, and the device is {name}: use the CPU");
+            let expected =
+                format!("kernels need compute capability 7.5 or later, and the device is {name}: use the CPU");
             assert_eq!(error.to_string(), expected);
         }
         assert_eq!(DeviceLimits::of(Architecture::OLDEST).check(), Ok(()));

@@ -11,9 +11,8 @@ use crate::{
     carry::{Blocks, Polled, TileNumbers},
     computed::ComputedPlaces,
     constants,
-    element::{ElementType, ShortTable},
+    element::ElementType,
     error::RenderError,
-    names::variable,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
     plan::{Pipeline, Plan},
@@ -21,6 +20,7 @@ use crate::{
         algebra::{self, AlgebraWords},
         arrays::{ArraysWords, Named, PlaceWords},
         heads::{self, Engine, HeadsWords},
+        pipeline::{self, PipelineWords, is_in_place},
         start::{self, StartWords},
     },
     spec::ScanKind,
@@ -156,12 +156,14 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     let pipeline = pipeline.unwrap_or_default();
     let is_zipped = plan.zipped.is_some();
     let in_slices = plan.spec.input_kinds.are_slices() && plan.spec.output_kinds.are_slices();
-    let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
+    let mut parts = Vec::new();
+    parts.extend((engine == Engine::Pipeline).then_some("pipeline/overview"));
+    parts.extend(["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }]);
     parts.extend((!in_slices).then_some("zipped/kinds"));
     parts.extend(plan.spec.input_kinds.any(ArrayKind::is_neighbour).then_some("zipped/neighbours"));
     parts.extend(plan.spec.output_kinds.are_computed().then_some("zipped/computed"));
     parts.push(if is_zipped { "zipped/arrays" } else { "one_array/overlap" });
-    parts.extend(plan.programmatic.then_some("launches"));
+    parts.push(if plan.programmatic { "launches" } else { "no_launches" });
     parts.push("machine");
     match (engine, facts.blocks) {
         (Engine::Pipeline, _) => parts.extend(["dynamic_shared_memory", "barrier", "bulk_copy"]),
@@ -171,14 +173,13 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     match engine {
         Engine::Memory => parts.extend(["tile", "extent"]),
         Engine::Registers => parts.extend(["run_tile", "extent"]),
-        Engine::Pipeline => parts.extend(["status", "look_ahead"]),
+        Engine::Pipeline => parts.extend(["status", "pipeline/layout"]),
     }
     if engine != Engine::Memory {
         parts.extend(runs(operator, plan, pipeline));
     }
     parts.extend([heads::masks(&plan.spec.segments), "prefix"]);
     parts.extend(start::start(operator, &plan.spec));
-    parts.extend((engine == Engine::Pipeline).then_some("pipeline/tile"));
     parts.extend(heads::parts(&plan.spec, engine));
     parts.extend(algebra::folds(operator));
     parts.push(algebra::cursor(operator));
@@ -201,24 +202,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
             parts.extend([warp.template(), "scan_warp", reduce_run, "in_registers"]);
         }
         Engine::Pipeline => {
-            parts.extend(["pipeline/tiles", "pipeline/transfer"]);
-            parts.extend(if is_zipped { &["zipped/items", "zipped/transfer"][..] } else { &["one_array/transfer"] });
-            parts.extend([warp.template(), "scan_warp"]);
-            parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
-                (true, _, _) => ["pipeline/kept_states"].as_slice(),
-                (_, true, true) => &["pipeline/run_parts_from_end", "pipeline/scanned_inputs"],
-                (_, true, false) => &["pipeline/run_parts", "pipeline/scanned_inputs"],
-                (_, _, true) => &["reduce_run_from_end", "pipeline/scanned_inputs"],
-                (_, _, false) => &["reduce_run", "pipeline/scanned_inputs"],
-            });
-            parts.push(if from_end { "pipeline/elements_from_end" } else { "pipeline/elements" });
-            let window =
-                if plan.loads_packets() { "pipeline/window_of_packets" } else { "pipeline/window_of_statuses" };
-            parts.extend(["pipeline/window", window]);
-            parts.extend((pipeline.group <= 1).then_some("pipeline/fold_window"));
-            parts.extend(plan.stands_in().then_some("pipeline/stand_in"));
-            parts.extend((pipeline.table_bytes > 0).then_some("pipeline/tables"));
-            parts.push("pipeline/kernel");
+            parts.extend(pipeline::parts(operator, plan, &pipeline));
             return parts;
         }
     }
@@ -241,16 +225,22 @@ fn runs(operator: &OpSource, plan: &Plan, pipeline: Pipeline) -> Vec<&'static st
     if plan.zipped.is_some() {
         return vec!["zipped/units", "zipped/run", opaque(operator)];
     }
+    let looks_ahead = plan.pipeline.is_some();
+    // Elements that are units themselves.
+    let is_unit = |unit: u32, element: &ElementType| unit as usize == element.size && element.size == element.align;
+    let plain = looks_ahead && pipeline.run_parts <= 1;
     let run = match (pipeline.streams, plan.input_unit) {
         (true, _) => "run/streamed",
         (_, 0) => "run/of_elements",
+        (_, unit) if plain && is_unit(unit, &operator.input) => "run/of_elements",
         _ => "run/of_units",
     };
     let mut parts = vec![run, opaque(operator)];
-    let looks_ahead = plan.pipeline.is_some();
     parts.push(match (pipeline.streams, plan.output_unit, looks_ahead) {
         (true, _, _) => "results/streamed",
-        (_, 0, _) => "results/of_elements",
+        (_, 0, true) => "pipeline/element_results",
+        (_, 0, false) => "results/of_elements",
+        (_, unit, true) if is_unit(unit, &operator.output) => "pipeline/element_results",
         (_, _, false) => "results/in_units",
         (_, _, true) if in_words(plan.spec.output, &operator.output) => "results/in_words",
         (_, _, true) => "results/as_completed",
@@ -293,6 +283,8 @@ struct Words<'a> {
     /// The types of the same in a stage.
     stage_inputs: &'static str,
     stage_outputs: &'static str,
+    /// The type of what the results of a part of a tile are written to.
+    part_outputs: &'static str,
     #[serde(flatten)]
     types: ArraysWords,
     /// How many elements lie before the input where tiles begin.
@@ -315,15 +307,6 @@ struct Words<'a> {
     /// Bytes of an element, and of a result, in a stage.
     input_size: String,
     output_size: String,
-    /// The segment of the element before the first of a thread's run.
-    index_before: &'static str,
-    /// Whether each segment has an initial value, which is a carry.
-    carry_of_segment: bool,
-    /// Bytes of a stage of look-ahead for what tells the heads, and slots for the offsets of tiles.
-    head_bytes: u32,
-    slots: u32,
-    slot_bytes: u32,
-    dynamic_shared_bytes: u32,
     copy_alignment: u32,
     /// How a block does it.
     block_scan: &'a str,
@@ -358,41 +341,15 @@ struct Words<'a> {
     one_tile: bool,
     /// How many blocks a cluster has.
     cluster: u32,
-    team: u32,
-    teams: u32,
-    stages: u32,
     statuses_per_lane: u32,
-    /// Whether blocks form groups, how many blocks one has, how many statuses a warp then loads at once, and whether
-    /// the lanes share the packets of statuses.
-    group: u32,
-    /// Whether look-ahead warps stand in for blocks that have not started.
-    stands_in: bool,
-    window: u32,
-    folding_warps: u32,
-    /// Whether look-ahead warps take turns.
-    in_turns: bool,
-    /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
-    keeps_states: bool,
-    state_unit: u32,
-    /// Parts in which a run is reduced.
-    run_parts: u32,
-    /// The operator's tables that are kept in shared memory, and the bytes that they take there.
-    kept_tables: Vec<TableWords>,
-    kept_table_bytes: u32,
-    block_threads: u32,
+    #[serde(flatten)]
+    pipeline: PipelineWords,
     input_unit: u32,
     input_units: u32,
     output_unit: u32,
     output_units: u32,
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself.
     runs_are_units: bool,
-    /// Whether results are as large as elements, so that each takes the place of one.
-    in_place: bool,
-    /// Bytes of a stage of the pipeline.
-    stage_bytes: &'static str,
-    /// Whether offsets tell heads, whether all threads of a team wait for its edges.
-    by_offsets: bool,
-    all_pass_edges: bool,
     /// Whether full tiles are scanned by a loop of their own.
     full_tiles_apart: bool,
     /// Whether elements, and results, can only begin at words.
@@ -447,37 +404,6 @@ impl DelayWords {
             true => DelayWords { delay: "delay(); ", delay_after: "  delay();\n", long_wait: "1 << 5" },
             false => DelayWords { delay: "", delay_after: "", long_wait: "1 << 13" },
         }
-    }
-}
-
-/// A table of the operator that is kept in shared memory.
-#[derive(Serialize)]
-struct TableWords {
-    /// The fields that lead to it.
-    path: String,
-    /// Where its items begin in the memory for tables.
-    offset: u32,
-    /// The bytes that it takes there.
-    room: u32,
-    /// In what units it is copied, and how many an item has.
-    unit: &'static str,
-    units: usize,
-}
-
-impl TableWords {
-    /// All tables of an operator.
-    fn of(operator: &OpSource) -> Vec<Self> {
-        let mut end = 0;
-        let tables = operator.parameters.iter().flat_map(ElementType::short_tables);
-        let words = |(path, item, short): (Vec<&str>, &ElementType, ShortTable)| {
-            let offset = end;
-            end += short.room;
-            let word = constants::WORD as usize;
-            let (unit, bytes) = if item.size.is_multiple_of(word) { ("unsigned", word) } else { ("unsigned char", 1) };
-            let path = path.into_iter().map(variable).collect::<Vec<_>>().join(".");
-            TableWords { path, offset, room: short.room, unit, units: item.size / bytes }
-        };
-        tables.map(words).collect()
     }
 }
 
@@ -549,13 +475,10 @@ impl<'a> Words<'a> {
         let exclusive = plan.spec.kind == ScanKind::Exclusive || plan.emits;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
-        let indexed = plan.spec.is_indexed();
-        let by_offsets = plan.spec.segments.has_empty();
         let looks_at_all = facts.blocks == Blocks::PerTile && facts.polled() == Some(Polled::All);
         let pipeline = plan.pipeline.unwrap_or_default();
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
-        let kept_tables = if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() };
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         let zipped = plan.zipped.as_ref();
@@ -600,8 +523,6 @@ impl<'a> Words<'a> {
             .inputs("StageInputs", input_by_field, input_arrays.iter().map(ArrayWords::in_stage))
             .outputs("StageOutputs", "StageElement", output_arrays.iter().map(ArrayWords::in_stage));
         let stage_outputs = if plan.spec.output_kinds.are_slices() { of_outputs } else { "StageOutputs" };
-        let in_place =
-            !pipeline.keeps_states && zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place);
         let inverse = copy_inverse(aligned_bytes);
         let padding = |input: &str| format!("(unsigned)((size_t){input} / COPY_GRAIN * {inverse} % COPY_PERIOD)");
         let head_padding = match (zipped, hardest) {
@@ -612,11 +533,12 @@ impl<'a> Words<'a> {
         Words {
             operator: text,
             algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.emits),
-            start: StartWords::new(&plan.spec, &text.start, looks_ahead.then_some("first_value")),
+            start: StartWords::new(&plan.spec, &text.start, looks_ahead.then_some("first_value()[0]")),
             heads: HeadsWords::new(&plan.spec),
             inputs: of_inputs,
             outputs: of_outputs,
             stage_inputs: if plan.spec.input_kinds.are_slices() { of_inputs } else { "StageInputs" },
+            part_outputs: if is_in_place(plan, &pipeline) { stage_outputs } else { of_outputs },
             stage_outputs,
             types,
             head_padding,
@@ -625,16 +547,6 @@ impl<'a> Words<'a> {
             slice_bytes: input_slices.iter().map(|array| array.bytes).sum(),
             input_size: zipped.map_or("sizeof(Input)".to_owned(), |_| plan.input_bytes.to_string()),
             output_size: zipped.map_or("sizeof(Output)".to_owned(), |_| plan.output_bytes.to_string()),
-            index_before: if indexed && plan.spec.segments.has_empty() {
-                "segment_before_in(tile_offsets[stage], source, first)"
-            } else {
-                "segment_before(source, first)"
-            },
-            carry_of_segment: plan.machine && plan.spec.initial_values,
-            head_bytes: pipeline.head_bytes,
-            slots: pipeline.slots,
-            slot_bytes: pipeline.slot_bytes,
-            dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
             copy_alignment: constants::COPY_ALIGNMENT,
             block_scan: if in_registers {
                 "in_registers"
@@ -665,36 +577,14 @@ impl<'a> Words<'a> {
             statuses: 4,
             delays: DelayWords::new(plan.delays),
             programmatic: plan.programmatic,
-            team: plan.threads,
-            teams: pipeline.teams,
-            stages: pipeline.stages,
+            pipeline: PipelineWords::new(operator, plan),
             statuses_per_lane: if looks_ahead { pipeline.statuses_per_lane } else { plan.statuses_per_lane },
-            stands_in: plan.stands_in(),
-            group: pipeline.group,
-            window: if pipeline.group > 1 { pipeline.window } else { constants::WARP * pipeline.statuses_per_lane },
-            folding_warps: if pipeline.group > 1 { 2 } else { pipeline.look_ahead_warps.max(1) },
-            in_turns: pipeline.look_ahead_warps > 1,
-            keeps_states: pipeline.keeps_states,
-            run_parts: pipeline.run_parts,
-            kept_table_bytes: kept_tables.iter().map(|table| table.room).sum(),
-            kept_tables,
-            state_unit: 1
-                << (operator.state.size as u32).trailing_zeros().min(constants::COPY_ALIGNMENT.trailing_zeros()),
-            block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            stage_bytes: if pipeline.keeps_states {
-                "TILE * sizeof(State) > LARGER_BYTES ? TILE * sizeof(State) : LARGER_BYTES"
-            } else {
-                "LARGER_BYTES"
-            },
-            by_offsets,
-            all_pass_edges: by_offsets || !plan.spec.input_kinds.are_slices(),
             full_tiles_apart: facts.blocks != Blocks::One && !plan.whole_runs,
-            in_place,
             input_in_words: in_words(plan.spec.input, &operator.input),
             output_in_words: in_words(plan.spec.output, &operator.output),
             copy_grain: copy_grain(aligned_bytes),

@@ -16,21 +16,21 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 147;
+const CONDITIONS: usize = 122;
 /// Those of them that stand inside a line of CUDA.
-const INSIDE_A_LINE: usize = 4;
+const INSIDE_A_LINE: usize = 7;
 /// Those that ask for things of two axes.
-const OF_TWO_AXES: usize = 1;
+const OF_TWO_AXES: usize = 0;
 /// In one file.
-const IN_A_FILE: usize = 23;
+const IN_A_FILE: usize = 18;
 /// Distinct names that conditions ask for.
-const FLAGS: usize = 43;
+const FLAGS: usize = 33;
 /// Fields of the largest context, with those of the operator.
 const FIELDS: usize = 119;
 /// Templates that begin with what they see of the text around them, and so are no functions.
-const SEES: usize = 8;
+const SEES: usize = 0;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 6022;
+const LINES: usize = 6021;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
@@ -85,7 +85,6 @@ const AXES: [(&str, &[&str]); 5] = [
         &[
             "grouped",
             "stands_in",
-            "in_turns",
             "looks_at_all",
             "looks_ahead",
             "clusters",
@@ -110,9 +109,9 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "zipped/computed",
     "zipped/arrays",
     "launches",
+    "no_launches",
     "machine",
     "status",
-    "look_ahead",
     "run_tile",
     "tile",
     "head_masks",
@@ -125,7 +124,6 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "starts_empty",
     "starts_with_value",
     "no_heads",
-    "pipeline/no_heads",
     "segments",
     "heads/entries",
     "heads/flags",
@@ -141,16 +139,11 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "no_segment",
     "totals",
     "no_totals",
+    "totals_of_empty",
+    "no_totals_of_empty",
     "heads/of_tile",
     "heads/of_runs",
     "heads/run_heads",
-    "pipeline/heads",
-    "pipeline/head_flags",
-    "pipeline/head_bits",
-    "pipeline/head_keys",
-    "pipeline/heads_by_rows",
-    "pipeline/heads_by_offsets",
-    "pipeline/copied_heads",
     "state_fold",
     "state_input",
     "prepend",
@@ -167,22 +160,6 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "reduce_run",
     "reduce_run_from_end",
     "in_registers",
-    "pipeline/tile",
-    "pipeline/tiles",
-    "pipeline/transfer",
-    "pipeline/kept_states",
-    "pipeline/run_parts",
-    "pipeline/run_parts_from_end",
-    "pipeline/scanned_inputs",
-    "pipeline/elements",
-    "pipeline/elements_from_end",
-    "pipeline/window",
-    "pipeline/window_of_packets",
-    "pipeline/window_of_statuses",
-    "pipeline/fold_window",
-    "pipeline/stand_in",
-    "pipeline/tables",
-    "pipeline/kernel",
     "sequential",
     "naive",
     "kogge_stone",
@@ -213,6 +190,9 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "one_array/tile",
     "one_array/stage",
     "one_array/transfer",
+    "one_array/words",
+    "one_array/bytes",
+    "one_array/rest",
     "zipped/tile",
     "zipped/items",
     "zipped/units",
@@ -227,6 +207,64 @@ const ROOTS_OF_RENDER: &[&str] = &[
     "results/in_words",
     "results/as_completed",
     "results/of_part",
+    "pipeline/block",
+    "pipeline/carry_before_run",
+    "pipeline/copied_heads",
+    "pipeline/copy",
+    "pipeline/edges",
+    "pipeline/edges_of_all",
+    "pipeline/element_results",
+    "pipeline/elements",
+    "pipeline/elements_from_end",
+    "pipeline/first_value",
+    "pipeline/late_value",
+    "pipeline/fold_window",
+    "pipeline/head_bits",
+    "pipeline/head_flags",
+    "pipeline/head_keys",
+    "pipeline/heads",
+    "pipeline/heads_anywhere",
+    "pipeline/heads_by_offsets",
+    "pipeline/heads_by_rows",
+    "pipeline/heads_within",
+    "pipeline/index_in_source",
+    "pipeline/index_in_tile",
+    "pipeline/kept_states",
+    "pipeline/kernel",
+    "pipeline/layout",
+    "pipeline/load_ahead",
+    "pipeline/load_on_demand",
+    "pipeline/look_ahead",
+    "pipeline/look_ahead_of_groups",
+    "pipeline/look_ahead_round_robin",
+    "pipeline/no_heads",
+    "pipeline/no_index",
+    "pipeline/no_kept_states",
+    "pipeline/no_parts",
+    "pipeline/no_stand_in",
+    "pipeline/no_tables",
+    "pipeline/no_total",
+    "pipeline/offset_search",
+    "pipeline/overview",
+    "pipeline/prefix_before_run",
+    "pipeline/prefixes",
+    "pipeline/results_apart",
+    "pipeline/results_in_place",
+    "pipeline/run_part",
+    "pipeline/run_parts",
+    "pipeline/run_parts_from_end",
+    "pipeline/scan_tile",
+    "pipeline/stand_in",
+    "pipeline/tables",
+    "pipeline/team",
+    "pipeline/tiles",
+    "pipeline/total",
+    "pipeline/transfer",
+    "pipeline/window",
+    "pipeline/window_of_own",
+    "pipeline/window_of_packets",
+    "pipeline/window_of_runs",
+    "pipeline/window_of_statuses",
 ];
 const ROOTS_OF_COLUMNS: &[&str] = &[
     "heading",

@@ -33,7 +33,8 @@
 //!
 //! Functions of no result whose body is empty, in all overloads of a name, are what a kernel has none of: heads, totals,
 //! segments. A statement of a line of its own that calls one is left out, and an `if` of which nothing is left. Templates
-//! give such a call no argument, and such an `if` no condition, that does something.
+//! give such a call no argument, and such an `if` no condition, that does something. An `if` whose condition is a call
+//! of a function that only returns `false` is left out with what it encloses; an `else if` behind it becomes an `if`.
 //!
 //! # What is kept
 //!
@@ -46,7 +47,11 @@
 //!
 //! All else is dropped, line by line. One blank line stands between the groups that are left.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    str::Lines,
+};
 
 /// A declaration at the outermost level with the comment above it, or a run of one-line constants with theirs.
 struct Group<'a> {
@@ -90,21 +95,35 @@ pub(crate) fn used(text: &str) -> String {
     kept
 }
 
-/// Leaves out each statement that calls a function whose body is empty, and each `if` of which nothing is left. Templates
-/// give such a function no argument, and such an `if` no condition, that does something.
+/// Leaves out each statement that calls a function whose body is empty, each `if` of which nothing is left, and each `if`
+/// of a function that only returns `false`. Templates give such a function no argument, and such an `if` no condition,
+/// that does something.
 fn without_calls_of_nothing(text: &str) -> String {
     let groups = groups(text);
     let declarations = groups.iter().flat_map(|group| &group.declarations);
-    let (mut empty, mut full) = (HashSet::new(), HashSet::new());
+    let (mut empty, mut never, mut full) = (HashSet::new(), HashSet::new(), HashSet::new());
     for declaration in declarations {
-        let is_empty = declaration.lines.last().is_some_and(|line| line.ends_with(") {}"));
-        let returns_nothing = declaration.lines.iter().any(|line| line.contains("__forceinline__ void "));
-        let names = if is_empty && returns_nothing { &mut empty } else { &mut full };
+        let ends = |end: &str| declaration.lines.last().is_some_and(|line| line.ends_with(end));
+        let returns = |ty: &str| declaration.lines.iter().any(|line| line.contains(&format!("__forceinline__ {ty} ")));
+        let names = match (returns("void") && ends(") {}"), returns("bool") && ends(") { return false; }")) {
+            (true, _) => &mut empty,
+            (_, true) => &mut never,
+            _ => &mut full,
+        };
         names.extend(declaration.names.iter().copied());
     }
-    let mut kept: Vec<&str> = Vec::new();
+    let mut kept: Vec<Cow<'_, str>> = Vec::new();
     let mut is_in_call = false;
-    for line in text.lines() {
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let asked = condition_of(line).and_then(called_alone);
+        if asked.is_some_and(|name| never.contains(name) && !full.contains(name))
+            && let Some((rest, otherwise)) = behind_block(line, lines.clone())
+        {
+            lines = rest;
+            kept.extend(otherwise.map(Cow::Owned));
+            continue;
+        }
         let called = line.trim_start().split_once('(').map(|(name, _)| name).filter(|_| line.starts_with(' '));
         is_in_call |= called.is_some_and(|name| empty.contains(name) && !full.contains(name));
         if is_in_call {
@@ -116,10 +135,40 @@ fn without_calls_of_nothing(text: &str) -> String {
         if ends_nothing {
             kept.pop();
         } else {
-            kept.push(line);
+            kept.push(Cow::Borrowed(line));
         }
     }
     kept.join("\n") + "\n"
+}
+
+/// What an `if` asks that begins a block in a line of its own.
+fn condition_of(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("if (")?.strip_suffix(") {")
+}
+
+/// The lines behind the block that `first` begins, and the `if` that follows it as an `else if`. None of a block with an
+/// `else`.
+fn behind_block<'a>(first: &str, mut lines: Lines<'a>) -> Option<(Lines<'a>, Option<String>)> {
+    let indent = &first[..first.len() - first.trim_start().len()];
+    let end = lines.find_map(|line| line.strip_prefix(indent).filter(|line| line.starts_with('}')))?;
+    match end.strip_prefix("} else ") {
+        None => Some((lines, None)),
+        Some(otherwise) if otherwise.starts_with("if (") => Some((lines, Some(format!("{indent}{otherwise}")))),
+        Some(_) => None,
+    }
+}
+
+/// The function that an expression calls, if it is nothing but this call.
+fn called_alone(expression: &str) -> Option<&str> {
+    let (name, arguments) = expression.strip_suffix(')')?.split_once('(')?;
+    let mut depth = 0_i64;
+    for bracket in arguments.chars() {
+        depth += i64::from(bracket == '(') - i64::from(bracket == ')');
+        if depth < 0 {
+            return None; // the first bracket ends before the last one
+        }
+    }
+    (depth == 0).then_some(name)
 }
 
 fn push_paragraph(text: &mut String, line: &str) {
@@ -263,6 +312,35 @@ extern \"C\" __global__ void kernel(unsigned* place) {
 }
 ";
         assert_eq!(used(text), expected);
+    }
+
+    #[test]
+    fn what_only_false_lets_run_is_left_out() {
+        let text = "\
+__device__ __forceinline__ bool never(unsigned) { return false; }
+__device__ __forceinline__ bool sometimes(unsigned) { return false; }
+__device__ __forceinline__ bool sometimes(float x) { return x > 0; }
+
+extern \"C\" __global__ void kernel(unsigned* place) {
+  if (never(place[0] + f(1))) {
+    if (place[0] > 0) {
+      place[0] = 1;
+    }
+  }
+  if (sometimes(place[0])) {
+    place[0] = 2;
+  }
+  if (never(1) || f(2)) {
+    place[0] = 3;
+  }
+}
+";
+        let expected = text
+            .replace("  if (never(place[0] + f(1))) {\n    if (place[0] > 0) {\n      place[0] = 1;\n    }\n  }\n", "");
+        assert_eq!(used(text), expected);
+        let alone = "__device__ __forceinline__ bool never() { return false; }\n\n";
+        let kernel = kernel("if (never()) {\n    place[0] = 1;\n  }");
+        assert_eq!(used(&format!("{alone}{kernel}")), super::tests::kernel("").replace("  \n", ""));
     }
 
     #[test]

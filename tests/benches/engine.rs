@@ -468,26 +468,26 @@ impl Of {
             Of::Team => "thread == 0",
             Of::LookAhead | Of::LookAheadAlone | Of::LookAheadOfGroups => "lane == 0",
             // The lane that hands the aggregate over.
-            Of::Tiles | Of::Groups => "lane + 1 == max(kind == TILES ? place_in_group : count, 1u)",
+            Of::Tiles | Of::Groups => "lane + 1 == max(kind == TILES ? place_in_group() : count, 1u)",
         }
     }
 }
 
 /// What takes how many cycles, on the average of all tiles: in words, after which text of the kernel it has ended, and of whom.
 const TICKS: [(&str, &str, Of); 17] = [
-    ("tile arrived", "        wait(&full[stage], use % 2);\n", Of::Team),
-    ("all warps reduced", "          wait(&aggregates_ready[stage], use % 2);\n", Of::Team),
-    ("aggregate published", "            arrive(&published[stage]);\n          }\n", Of::Team),
-    ("prefix known", "        wait(&prefix_ready[stage], use % 2);\n", Of::Team),
-    ("scanned", "        fence_for_copies();\n", Of::Team),
-    ("drained", "        arrive(&drained[stage]);\n", Of::Team),
-    ("window read", "statuses + folded, epoch, count, lane, 0);\n", Of::LookAheadAlone),
-    ("window folded", "op, aggregates, marks, count, lane, any_head);\n", Of::LookAheadAlone),
-    ("groups folded", "        wait(&part_full[GROUPS][slot], sequence / PARTS % 2);\n", Of::LookAheadOfGroups),
-    ("tiles folded", "        wait(&part_full[TILES][slot], iteration / PARTS % 2);\n", Of::LookAheadOfGroups),
+    ("tile arrived", "  wait(&block.full[at.stage], at.parity);\n", Of::Team),
+    ("all warps reduced", "    wait(&block.aggregates_ready[at.stage], at.parity);\n", Of::Team),
+    ("aggregate published", "      arrive(&block.published[at.stage]);\n    }\n", Of::Team),
+    ("prefix known", "  wait(&block.prefix_ready[at.stage], at.parity);\n", Of::Team),
+    ("scanned", "  fence_for_copies();\n", Of::Team),
+    ("drained", "  arrive(&block.drained[at.stage]);\n", Of::Team),
+    ("window read", "aggregates, folded, count, lane, 0);\n", Of::LookAheadAlone),
+    ("window folded", "op, prefix, aggregates, count, lane);\n", Of::LookAheadAlone),
+    ("groups folded", "parts_of(GROUPS), i - first_with_groups());\n", Of::LookAheadOfGroups),
+    ("tiles folded", "append_next(op, of_tile, parts_of(TILES), i);\n", Of::LookAheadOfGroups),
     (
         "tile published",
-        "wait(&published[stage], use % 2); // implies that the prefix of the stage's last tile has been read\n",
+        "wait(&block.published[at.stage], at.parity); // implies that the prefix of the stage's last tile has been read\n",
         Of::LookAhead,
     ),
     ("aggregates of tiles read", GROUP_PHASES[0], Of::Tiles),
@@ -500,16 +500,16 @@ const TICKS: [(&str, &str, Of); 17] = [
 
 /// The phases of the group warps.
 const GROUP_PHASES: [&str; 3] = [
-    "statuses + first, epoch, count, lane, kind);\n",
-    "aggregates[0], lane, count, marks_of_lanes);\n",
-    "        arrive(&part_full[kind][slot]);\n",
+    "aggregates, first, count, lane, kind);\n",
+    "aggregates.state[0], lane, count, heads);\n",
+    "      arrive(&parts.full[slot]);\n",
 ];
 
 /// After which text of the kernel a warp's time begins, and of whom.
 const BEGINNINGS: [(&str, Of); 3] = [
     ("thread = threadIdx.x % TEAM;\n", Of::Team),
     (" folded so far\n", Of::LookAhead),
-    ("const unsigned kind = warp - GROUP_WARP; // TILES or GROUPS\n", Of::Tiles),
+    ("lane = threadIdx.x % WARP; // TILES or GROUPS\n", Of::Tiles),
 ];
 
 /// The phases of the gallery's operators, `gallery-welford` and so on.
@@ -637,7 +637,7 @@ fn compile_traced() -> Outcome {
 
 /// Has the kernel count the cycles of its phases.
 fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
-    let beginnings = BEGINNINGS.map(|(after, of)| (after, of, "long long tick = clock64();\n".to_owned()));
+    let beginnings = BEGINNINGS.map(|(after, of)| (after, of, "ticks[threadIdx.x / 32] = clock64();\n".to_owned()));
     let counts = |(index, (_, after, of)): (usize, (&'static str, &'static str, Of))| match of {
         // Where the other one counts too.
         Of::Groups => None,
@@ -653,8 +653,10 @@ fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
         source.text = source.text.replace(after, &format!("{after}{text}"));
     }
     source.text = format!(
-        "__device__ unsigned long long cycles[{}];\n#define TICK(counts, k) {{ const long long now = clock64(); \\\n\
-         if (counts) atomicAdd(&cycles[k], (unsigned long long)(now - tick)); tick = now; }}\n{}",
+        "__device__ unsigned long long cycles[{}];\n__shared__ long long ticks[32];\n\
+         #define TICK(counts, k) if (counts) {{ const long long now = clock64(); \\\n\
+         atomicAdd(&cycles[k], (unsigned long long)(now - ticks[threadIdx.x / 32])); \\\n\
+         ticks[threadIdx.x / 32] = now; }}\n{}",
         TICKS.len(),
         source.text
     );

@@ -117,20 +117,20 @@ fn of_look_ahead(checked: Checked<'_>, pipeline: &Pipeline, variables: &mut Vari
     let Checked { operator, plan, .. } = checked;
     let (stages, warps, state) = (u64::from(pipeline.stages), u64::from(plan.threads / WARP), plan.state_bytes);
     let segmented = !plan.spec.segments.is_none();
-    // A mark, where there are any.
-    let mark = u64::from(segmented);
+    // A flag, where there are heads.
+    let flag = u64::from(segmented);
     for (barrier, ring) in barriers_of(&Protocol::of(plan, pipeline)) {
         variables.declare(barrier.name(), ring, 8_u64);
     }
     variables.declare("warp_aggregates", stages * warps, state);
-    variables.declare("warp_marks", stages * warps, mark);
+    variables.declare("warp_heads", stages * warps, flag);
     variables.declare("exclusive_prefixes", stages, state);
     if matches!(plan.spec.segments, Segments::Offsets(_)) {
         variables.declare("tile_offsets", stages, 24_u64);
     }
     if pipeline.group > 1 {
         variables.declare("part_aggregates", 4_u64, state);
-        variables.declare("part_marks", 4_u64, mark);
+        variables.declare("part_heads", 4_u64, flag);
     }
     if plan.spec.initial_value && !plan.spec.initial_values {
         variables.declare("first_value", 1_u64, operator.initial().size as u64);
@@ -147,7 +147,7 @@ fn of_look_ahead(checked: Checked<'_>, pipeline: &Pipeline, variables: &mut Vari
     };
     if exchanged > 0 {
         variables.declare("window_aggregates", folding_warps * u64::from(pipeline.window), exchanged);
-        variables.declare("window_marks", folding_warps * u64::from(pipeline.window), mark);
+        variables.declare("window_heads", folding_warps * u64::from(pipeline.window), flag);
     }
 }
 
@@ -169,7 +169,7 @@ fn of_tile_per_block(plan: &Plan, variables: &mut Variables) {
         variables.declare("stage", tile, plan.input_bytes.max(plan.output_bytes));
         variables.declare("warp_aggregates", threads / u64::from(WARP), state);
         if segmented {
-            variables.declare("warp_marks", threads / u64::from(WARP), WORD);
+            variables.declare("warp_heads", threads / u64::from(WARP), WORD);
         }
         if matches!(plan.spec.segments, Segments::Offsets(_)) {
             variables.declare("bounds", 2_u64, 8_u64);

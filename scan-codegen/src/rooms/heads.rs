@@ -84,12 +84,18 @@ fn in_stages(segments: &Segments) -> &'static str {
     }
 }
 
+/// The template of the warp that searches for heads, where one does.
+pub(crate) fn search(segments: &Segments) -> Option<&'static str> {
+    segments.has_empty().then_some("pipeline/offset_search")
+}
+
 /// The templates of an engine's heads.
 pub(crate) fn parts(spec: &ScanSpec, engine: Engine) -> Vec<&'static str> {
     if spec.segments.is_none() {
-        let mut parts = vec!["no_heads"];
-        parts.extend((engine == Engine::Pipeline).then_some("pipeline/no_heads"));
-        parts.extend(["no_segment", "no_totals"]);
+        let mut parts = vec!["no_heads", "no_segment", "no_totals", "no_totals_of_empty"];
+        if engine == Engine::Pipeline {
+            parts.extend(["pipeline/block", "pipeline/no_heads"]);
+        }
         return parts;
     }
     let source = source(&spec.segments);
@@ -102,13 +108,21 @@ pub(crate) fn parts(spec: &ScanSpec, engine: Engine) -> Vec<&'static str> {
     } else {
         parts.extend(["no_segment", "no_totals"]);
     }
+    let empty = spec.totals && spec.segments.has_empty();
+    parts.push(if empty { "totals_of_empty" } else { "no_totals_of_empty" });
     match engine {
         Engine::Memory => parts.push("heads/of_tile"),
         Engine::Registers => parts.push("heads/of_runs"),
         Engine::Pipeline => {
-            parts.extend(["heads/run_heads", "pipeline/heads", in_stages(&spec.segments)]);
+            parts.extend(["pipeline/block", "heads/run_heads", "pipeline/heads", in_stages(&spec.segments)]);
             let copies = !matches!(source, "heads/rows" | "heads/offsets");
             parts.extend(copies.then_some("pipeline/copied_heads"));
+            parts.push(if spec.total { "pipeline/heads_within" } else { "pipeline/heads_anywhere" });
+            parts.push(match (spec.is_indexed(), source) {
+                (false, _) => "pipeline/no_index",
+                (true, "heads/offsets") => "pipeline/index_in_tile",
+                (true, _) => "pipeline/index_in_source",
+            });
         }
     }
     parts

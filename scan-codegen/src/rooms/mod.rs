@@ -4,4 +4,5 @@
 pub(crate) mod algebra;
 pub(crate) mod arrays;
 pub(crate) mod heads;
+pub(crate) mod pipeline;
 pub(crate) mod start;

@@ -12,10 +12,9 @@ pub(crate) struct StartWords {
     /// What a `Start` is made of, and the initial value among it.
     start: String,
     initial_value: &'static str,
-    /// Whether there is a total, of all or of each segment, and whether no element ends some of the segments.
+    /// Whether there is a total, of all or of each segment.
     total: bool,
     totals: bool,
-    empty_segments: bool,
     length_on_device: bool,
 }
 
@@ -26,7 +25,9 @@ impl StartWords {
         let (start, initial_value, value) = match (spec.initial_value || spec.initial_values, spec) {
             (false, _) => ("", "", constant),
             (true, ScanSpec { initial_values: true, .. }) => (", const Carry* initial_values", "", ""),
-            (true, ScanSpec { initial_late: true, .. }) => (", const LateValue* late", "", "late"),
+            (true, ScanSpec { initial_late: true, .. }) => {
+                (", const LateValue* late", "late", shared.unwrap_or("late"))
+            }
             (true, ScanSpec { initial_on_device: true, .. }) => {
                 let value = "initial_pointer[0]";
                 (", const Carry* initial_pointer", value, shared.unwrap_or(value))
@@ -45,10 +46,14 @@ impl StartWords {
             initial_value,
             total: spec.total,
             totals: spec.totals,
-            empty_segments: spec.totals && spec.segments.has_empty(),
             length_on_device: spec.length_on_device,
         }
     }
+}
+
+/// Whether one thread reads the initial value, and passes it to the others.
+pub(crate) fn is_passed(spec: &ScanSpec) -> bool {
+    spec.initial_value && !spec.initial_values
 }
 
 /// The templates of what segments begin with, and prefixes.

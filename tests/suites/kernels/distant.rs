@@ -223,16 +223,16 @@ fn truncated_indices_of_look_ahead_are_found() {
     overrides.group = Some(1);
     assert_eq!(overrides.strategy, Some(LOOK_AHEAD));
     let tiles: [Change<'_>; 3] = [
-        ("tile.start = (size_t)place * TILE - head_padding;", "tile.start = place * TILE - head_padding;"),
+        ("tile.start = (size_t)place * TILE - block", "tile.start = place * TILE - block"),
         ("(unsigned)((n + head_padding + TILE - 1) / TILE)", "((unsigned)n + head_padding + TILE - 1) / TILE"),
-        ("rest = n - tile.start;", "rest = (unsigned)n - tile.start;"),
+        ("rest = block.source.count - tile.start;", "rest = (unsigned)block.source.count - tile.start;"),
     ];
     let copies: [Change<'_>; 2] = [
         (
             "(const unsigned char*)(source.input + tile.start);",
             "(const unsigned char*)(source.input + (unsigned)tile.start);",
         ),
-        ("begin_store(output + tile.start,", "begin_store(output + (unsigned)tile.start,"),
+        ("begin_store(block.output + tile.start,", "begin_store(block.output + (unsigned)tile.start,"),
     ];
     each_cut_is_found(&interval(&overrides, Kernels::Single), adjacent, &[&tiles[..], &copies].concat());
     let cases: [(Segmented, &[Change<'_>]); 6] = [
@@ -243,8 +243,8 @@ fn truncated_indices_of_look_ahead_are_found() {
             OFFSETS,
             &[
                 (
-                    "const size_t start = (size_t)place * TILE - head_padding",
-                    "const size_t start = place * TILE - head_padding",
+                    "const size_t start = (size_t)place * TILE - block.head_padding",
+                    "const size_t start = place * TILE - block.head_padding",
                 ),
                 ("(size_t)group.offset[k] - first_offset", "(unsigned)group.offset[k] - first_offset"),
             ],

@@ -28,7 +28,7 @@ fn scans_that_keep_states_match_the_reference() {
     ];
     for (spec, initial, shape) in ways {
         let program = Program::with_limits(Lifting, &spec, initial, &limits(), &keeping(shape)).unwrap();
-        assert!(program.source.text.contains("reduce_and_keep("));
+        assert!(program.source.text.contains("init_run_read("));
         let tile = program.plan.tile as usize;
         for (length, offsets) in [(1, (0, 0)), (tile + 1, (1, 0)), (13 * tile - 2, (0, 0)), (13 * tile + 7, (3, 1))] {
             program.verify_at_offset(&Emulator::new(length as u64), &inputs(length), offsets).unwrap();
@@ -42,9 +42,9 @@ fn planted_faults_are_found() {
     let overrides = keeping((64, 2, 5, 3, 3));
     let program = Program::with_limits(Lifting, &ScanSpec::inclusive(), None, &limits(), &overrides).unwrap();
     let changes = [
-        ("          wait(&run_read[stage], use % 2); // states overwrite other threads' elements\n", ""),
-        ("      init_barrier(&run_read[stage], TEAM);\n", "      init_barrier(&run_read[stage], WARP);\n"),
-        ("        wait(&inputs_read[stage], use % 2); // results overwrite other threads' elements\n", ""),
+        ("  wait_for_run_read(at); // states overwrite other threads' elements\n", ""),
+        ("init_barrier(&run_read()[stage], TEAM);", "init_barrier(&run_read()[stage], WARP);"),
+        ("  wait_for_inputs_read(at); // results overwrite other threads' elements\n", ""),
         ("kept[place_of(k, RUN) * STATE_UNITS + i] = units[i];", "kept[i] = units[i];"),
     ];
     let tile = program.plan.tile as usize;

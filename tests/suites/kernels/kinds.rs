@@ -196,12 +196,9 @@ fn planted_faults_are_found() {
     ];
     let in_stages = [
         // The indices of a tile are not waited for.
-        (
-            "        arrive(&edges_done[stage]);\n        wait(&edges_done[stage], use % 2);\n",
-            "        arrive(&edges_done[stage]);\n",
-        ),
+        ("  meet(block.edges_done, at);\n", "  arrive(&block.edges_done[at.stage]);\n"),
         // Only tiles that are not whole are written.
-        ("          store_rest(output + tile.start, stage_bytes, tile, copies_out, thread);\n", ""),
+        ("    store_rest(block.output + tile.start, stage, tile, block.copies_out, thread);\n", ""),
     ];
     let kinds: Kinds<'_> = (&[Places(U32), NoMemory], &[Places(U64)]);
     let planned = [

@@ -122,7 +122,7 @@ fn planted_faults_are_found() {
         ("tile_index == tiles - 1", "tile_index == gridDim.x - 1"),
         ("if (n == 0 && tile_index == 0) {", "if (n == 0 && tile_index == 1) {"),
     ];
-    let in_stages = [("n == 0 ? 0 : tiles_of", "tiles_of")];
+    let in_stages = [("n == 0 ? 0 : (unsigned)", "(unsigned)")];
     let planned = [
         (Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(32), &everywhere[..]),
         (Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(32), &in_blocks[..]),

@@ -210,7 +210,7 @@ fn results_of_another_size_than_elements_match_the_reference() {
         let narrowing = planned(Narrowing, shape, (kind, initial_value));
         let widening = planned(Widening, shape, (kind, initial_value));
         let mut planted = widening.clone();
-        let wait = "wait(&inputs_read[stage], use % 2);";
+        let wait = "  wait_for_inputs_read(at); // results overwrite other threads' elements\n";
         assert!(planted.source.text.contains(wait));
         planted.source.text = planted.source.text.replace(wait, "");
         Module::compile(&[&narrowing.source, &widening.source, &planted.source]).unwrap();
@@ -271,41 +271,41 @@ fn planted_faults_are_found() {
     let first = Some(Interval::initial_value());
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
-        ("wait(&full[stage], use % 2);", ""),
-        ("wait(&edges_done[stage], use % 2);", ""),
-        ("wait(&aggregates_ready[stage], use % 2);", ""),
-        ("wait(&published[stage], use % 2);", ""),
-        ("wait(&prefix_ready[stage], use % 2);", ""),
-        ("wait(&results_ready[stage], use % 2);", ""),
-        ("wait(&drained[stage], use % 2);", ""),
-        ("wait_for_bulk_stores(); // the stage is free", ""),
+        ("wait(&block.full[at.stage], at.parity);", ""),
+        ("meet_if(!tile.whole, block.edges_done, at);", "meet_if(false, block.edges_done, at);"),
+        ("wait(&block.aggregates_ready[at.stage], at.parity);", ""),
+        ("wait(&block.published[at.stage], at.parity);", ""),
+        ("wait(&block.prefix_ready[at.stage], at.parity);", ""),
+        ("meet_if(!in_bulk, block.results_ready, at);", "meet_if(false, block.results_ready, at);"),
+        ("wait(&block.drained[at.stage], at.parity);", ""),
+        ("wait_for_bulk_stores(); // of the previous tile's results", "//"),
         ("wait_for_bulk_stores(); // the copies read the shared memory of this block", ""),
-        ("        fence_for_copies();\n", ""),
+        ("  fence_for_copies();\n", ""),
         ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),
         ("init_barrier(&aggregates_ready[stage], TEAM_WARPS)", "init_barrier(&aggregates_ready[stage], 1)"),
         ("init_barrier(&results_ready[stage], TEAM)", "init_barrier(&results_ready[stage], WARP)"),
         ("init_barrier(&drained[stage], TEAM)", "init_barrier(&drained[stage], WARP)"),
         ("      init_barrier(&prefix_ready[stage], 1);\n", ""),
-        ("      prefix_in_warp = next_prefix_in_warp;\n", ""),
-        ("warp_aggregates[stage][team_warp - 1]", "warp_aggregates[stage][team_warp]"),
-        ("  __syncthreads();\n  const unsigned epoch", "  const unsigned epoch"),
-        ("in_team = team_warp > span.first_warp && span.lanes > 0", "in_team = team_warp > span.first_warp"),
-        ("tile.first = place == 0 ? head_padding : 0", "tile.first = 0"),
-        ("arrived = status != EMPTY && arrived;", "arrived = status != EMPTY;"),
+        ("    folded = next;\n", ""),
+        ("TEAM_WARPS + team_warp - 1]", "TEAM_WARPS + team_warp]"),
+        ("  __syncthreads();\n  block.epoch", "  block.epoch"),
+        ("if (team_warp > span.first_warp && span.lanes > 0) {", "if (team_warp > span.first_warp) {"),
+        ("tile.first = place == 0 ? block.head_padding : 0", "tile.first = 0"),
+        ("all = status != EMPTY && all;", "all = status != EMPTY;"),
         ("if (k < own_count) {", "if (k < own_count && k < 2) {"),
         ("  __syncwarp(); // the window has been written\n", ""),
         ("aggregates_of_window[lane * STATUSES_PER_LANE + k]", "aggregates_of_window[k * WARP + lane]"),
         ("    read_next(run, k + 1);\n", ""),
-        ("combine(aggregate, aggregates[k])", "combine(aggregates[k], aggregate)"),
+        ("combine(aggregate, aggregates.state[k])", "combine(aggregates.state[k], aggregate)"),
         ("op.combine(prefix.value, state)", "op.combine(state, prefix.value)"),
-        ("    append(op, prefix, window_aggregate, any_head);\n", ""),
+        ("      append_window(op, prefix, aggregates, count, lane);\n", ""),
         ("folded += count;", "folded += count + 1;"),
-        ("append(op, cursor, prefix_in_warp, any_before(marks, span.place), start);", ""),
+        ("append(op, cursor, folded.prefix_in_warp, any_before(folded.mask, span.place), start);", ""),
         (
             "append_input(op, prefix, input_at(elements, i));",
             "prefix = Prefix{state_of(op, input_at(elements, i)), true};",
         ),
-        ("first_value = initial_value;", "first_value = op.identity();"),
+        ("first_value()[0] = initial_value;", "first_value()[0] = op.identity();"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -326,17 +326,23 @@ fn planted_faults_of_the_stand_in_are_found() {
     let mut overrides = overrides_of((96, 1, 3, 3, 5));
     (overrides.group, overrides.statuses_per_lane) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    let helping = "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, head_padding, n, lane);";
-    let part = "reduce_part(op, source.input + tile.start, RunHeads{}, Start{}, Segment{}, span, thread)";
+    let helping = "  stand_in_for_blocks(op, block, lane);\n";
+    let part = "fold_part(op, source.input + tile.start, RunHeads{}, Start{}, Segment{}, span, thread)";
     let changes = [
         (helping, ""),
-        (helping, "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, 0, n, lane);"),
-        ("statuses[tile_index], aggregate, AGGREGATE, epoch", "statuses[tile_index], aggregate, AGGREGATE, epoch + 1"),
-        ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 2 && status == EMPTY"),
-        ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 1 && status != EMPTY"),
-        ("next_epoch != epoch ? ALL_STARTED", "next_epoch == epoch ? ALL_STARTED"),
+        (
+            "aggregate_of_tile(op, block.source, tile_at(block, tile_index), lane)",
+            "aggregate_of_tile(op, block.source, tile_at(block, tile_index + 1), lane)",
+        ),
+        (
+            "statuses[tile_index], aggregate, AGGREGATE, block.epoch",
+            "statuses[tile_index], aggregate, AGGREGATE, block.epoch + 1",
+        ),
+        ("tile_index < block.tiles - 1 && status == EMPTY", "tile_index < block.tiles - 2 && status == EMPTY"),
+        ("tile_index < block.tiles - 1 && status == EMPTY", "tile_index < block.tiles - 1 && status != EMPTY"),
+        (">> 32 != block.epoch", ">> 32 == block.epoch"),
         ("      tile_index++;\n", "      tile_index += 2;\n"),
-        (part, "reduce_part(op, source.input, RunHeads{}, Start{}, Segment{}, span, thread)"),
+        (part, "fold_part(op, source.input, RunHeads{}, Start{}, Segment{}, span, thread)"),
         (part, "state_of(op, input_at(source.input + tile.start, span.first))"),
         ("(lane - place + lanes - 1) % WARP", "lane"),
         ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),
@@ -372,7 +378,7 @@ fn planted_faults_of_packets_are_found() {
         })
     };
     let changes = [
-        ("status < STATUSES && arrived;", "status < STATUSES;"),
+        ("status < STATUSES && all;", "status < STATUSES;"),
         ("  __syncwarp(); // the window has been written\n", ""),
         ("min(lane * STATUSES_PER_LANE + k, WINDOW - 1)", "min(k * WARP + lane, WINDOW - 1)"),
         ("part * PAYLOAD + j", "j"),
@@ -389,8 +395,10 @@ fn planted_faults_of_several_windows_are_found() {
     (overrides.stages, overrides.blocks, overrides.statuses_per_lane) = (Some(3), Some(37), Some(1));
     overrides.group = Some(1);
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    let changes =
-        [("min(tile_index - folded, WINDOW)", "tile_index - folded"), ("folded += count;", "folded += count + 1;")];
+    let changes = [
+        ("min(at.tile_index - folded, WINDOW)", "at.tile_index - folded"),
+        ("folded += count;", "folded += count + 1;"),
+    ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
         (0..2).any(|seed| {
@@ -409,18 +417,20 @@ fn planted_faults_of_groups_are_found() {
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let tile = u64::from(program.plan.tile);
     let changes = [
-        ("wait(&part_full[TILES][slot], iteration / PARTS % 2);", ""),
-        ("wait(&part_full[GROUPS][slot], sequence / PARTS % 2);", ""),
-        ("wait(&part_empty[kind][slot], (sequence / PARTS - 1) % 2);", ""),
-        ("append(op, prefix, part_aggregates[GROUPS][slot]", "append(op, prefix, part_aggregates[TILES][slot]"),
-        ("append(op, of_tile, part_aggregates[TILES][slot]", "append(op, of_tile, part_aggregates[GROUPS][slot]"),
-        ("const unsigned preceding = kind == TILES ? place_in_group : count;", "const unsigned preceding = count;"),
-        ("place_in_group == GROUP - 1 || blockIdx.x == gridDim.x - 1", "place_in_group == GROUP - 1"),
+        ("wait(&parts.full[slot], sequence / SLOTS_OF_PARTS % 2);", ""),
+        ("wait(&parts.empty[slot], (sequence / SLOTS_OF_PARTS - 1) % 2);", ""),
+        ("append_next(op, prefix, parts_of(GROUPS)", "append_next(op, prefix, parts_of(TILES)"),
+        ("append_next(op, of_tile, parts_of(TILES)", "append_next(op, of_tile, parts_of(GROUPS)"),
+        ("const unsigned preceding = kind == TILES ? place_in_group() : count;", "const unsigned preceding = count;"),
+        ("place_in_group() == GROUP - 1 || blockIdx.x == gridDim.x - 1", "place_in_group() == GROUP - 1"),
         ("first + gridDim.x : end", "first + GROUP : end"),
         ("first + gridDim.x : end", "first + gridDim.x : end + 1"),
-        ("&statuses[tiles + group + iteration * groups]", "&statuses[tiles + group]"),
-        ("first_with_groups = group == 0 ? 1 : 0", "first_with_groups = 1"),
-        ("group + (iteration - 1) * groups)", "(iteration - 1) * groups)"),
+        ("publish(&block.statuses[own_status]", "publish(&block.statuses[block.tiles + group_of_block()]"),
+        ("return group_of_block() == 0 ? 1 : 0;", "return 1;"),
+        (
+            "i == 0 ? block.tiles : own_status - groups();",
+            "i == 0 ? block.tiles : own_status - groups() - group_of_block();",
+        ),
     ];
     let is_found = |program: &Program<Interval>| {
         (0..6).any(|seed| {

@@ -152,25 +152,25 @@ const OFFSETS_32: usize = 7;
 #[test]
 fn planted_faults_of_aggregates_are_found() {
     let changes = [
-        ("mask_from(ballot_heads(true, any_head(next_heads)), span.skipped)", "0"),
-        ("ballot_heads(own_count > 0, any_head_in_run)", "0"),
-        ("window_aggregate, any_head)", "window_aggregate, false)"),
-        ("any_flag(all_marks) ? PREFIX : AGGREGATE", "AGGREGATE"),
-        ("any_flag(all_marks) ? PREFIX : AGGREGATE", "PREFIX"),
-        ("mask_from(ballot_heads(warp_place < warps, warp_has_head), span.first_warp)", "0"),
-        ("has_head ? aggregates[k] :", "false ? aggregates[k] :"),
-        ("any_head_in_run = either(any_head_in_run, has_head);", ""),
-        ("    any_head_in_run = marks[0];\n", ""),
-        ("marks_of_window[lane * STATUSES_PER_LANE + k]", "marks_of_window[k * WARP + lane]"),
-        ("warp_marks[stage][team_warp - 1]", "false"),
-        ("warp_marks[stage][team_warp - 1]", "warp_marks[stage][team_warp]"),
-        ("marks_of_warps[lane] = any_among(all_marks, warp_place, warp_place + 1);", ""),
-        ("any_before(marks, span.place)", "false"),
-        ("any_before(marks, span.place)", "any_before(marks, span.place + 1)"),
-        ("      heads = next_heads;\n", ""),
-        ("      marks = next_marks;\n", ""),
-        ("            if (is_head(heads, k)) {\n              cursor = cursor_at_start(start);\n            }\n", ""),
-        ("first_value = initial_value;", "first_value = op.identity();"),
+        ("mask_from(ballot_heads(true, any_head(folded.heads)), span.skipped)", "0"),
+        ("ballot_heads(own_count > 0, any_head)", "0"),
+        ("lanes - 1), any_flag(heads));", "lanes - 1), false);"),
+        ("any_flag(mask) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_flag(mask) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("mask_from(ballot_heads(warp_place < warps, has_head), span.first_warp)", "0"),
+        ("has_head ? aggregates.state[k] :", "false ? aggregates.state[k] :"),
+        ("any_head = either(any_head, has_head);", ""),
+        ("    any_head = aggregates.has_head[0];\n", ""),
+        ("window_head(folding_warp, lane * STATUSES_PER_LANE + k)", "window_head(folding_warp, k * WARP + lane)"),
+        ("warp_head(at, team_warp - 1)", "false"),
+        ("warp_head(at, team_warp - 1)", "warp_head(at, team_warp)"),
+        ("put_warp_head(at, lane, any_among(mask, warp_place, warp_place + 1));", ""),
+        ("any_before(folded.mask, span.place)", "false"),
+        ("any_before(folded.mask, span.place)", "any_before(folded.mask, span.place + 1)"),
+        ("    folded = next;\n", "    folded = next;\n    folded.heads = RunHeads{};\n"),
+        ("    folded = next;\n", "    folded = next;\n    folded.mask = 0;\n"),
+        ("      if (is_head(folded.heads, k)) {\n        cursor = cursor_at_start(start);\n      }\n", ""),
+        ("first_value()[0] = initial_value;", "first_value()[0] = op.identity();"),
         ("    if (is_head(heads, i - thread * RUN)) {\n      prefix = prefix_at(start);\n    }\n", ""),
         ("      if (is_head(heads, k)) {\n        prefix = prefix_at(start);\n      }\n", ""),
     ];
@@ -180,13 +180,12 @@ fn planted_faults_of_aggregates_are_found() {
 #[test]
 fn planted_faults_of_the_aggregates_of_groups_are_found() {
     let changes = [
-        ("ballot_heads(lane < count, marks[0])", "0"),
-        ("any_flag(marks_of_lanes) ? PREFIX : AGGREGATE", "AGGREGATE"),
-        ("any_flag(marks_of_lanes) ? PREFIX : AGGREGATE", "PREFIX"),
-        ("any_among(marks_of_lanes, lane, preceding)", "false"),
-        ("any_among(marks_of_lanes, lane, preceding)", "any_flag(marks_of_lanes)"),
-        ("part_marks[GROUPS][slot]);", "false);"),
-        ("part_marks[TILES][slot]);", "false);"),
+        ("ballot_heads(lane < count, aggregates.has_head[0])", "0"),
+        ("any_flag(heads) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_flag(heads) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("any_among(heads, lane, preceding)", "false"),
+        ("any_among(heads, lane, preceding)", "any_flag(heads)"),
+        ("parts.has_heads[slot]);", "false);"),
     ];
     each_is_found_by((32, 1, 3, 4, 7), FLAGS, &changes);
 }
@@ -194,11 +193,14 @@ fn planted_faults_of_the_aggregates_of_groups_are_found() {
 #[test]
 fn planted_faults_of_flags_bits_and_keys_are_found() {
     let flags = [
-        ("INPUT_BYTES + copied_head_bytes(source, tile.start)", "INPUT_BYTES"),
+        ("(tile.whole ? copied_head_bytes(source, tile.start) : 0)", "0"),
         ("copied.skipped <= bytes_needed(start + HEAD_DISTANCE).first\n      && ", ""),
-        ("\n      && copied.first + copied.bytes <= head_word_count(n) * sizeof(HeadWord)", ""),
+        ("\n      && copied.first + copied.bytes <= head_word_count(source.count) * sizeof(HeadWord)", ""),
         ("? 1u << (first - base) % 32 : 0;", "? 0u : 0;"),
-        ("first + i < head_word_count(n) ? head_words(source)[first + i] : 0", "head_words(source)[first + i]"),
+        (
+            "first + i < head_word_count(source.count) ? head_words(source)[first + i] : 0",
+            "head_words(source)[first + i]",
+        ),
         ("extract(unaligned, first % 4)", "extract(unaligned, 0)"),
         ("4 * k < RUN + 3", "4 * k < RUN"),
         ("+ 0x7f7f7f7f | word)", "+ 0x7f7f7f7f)"),
@@ -223,12 +225,12 @@ fn planted_faults_of_flags_bits_and_keys_are_found() {
 #[test]
 fn planted_faults_of_offsets_are_found() {
     let changes = [
-        ("wait(&edges_done[stage], use % 2);", ""),
+        ("  meet(block.edges_done, at);\n", "  arrive(&block.edges_done[at.stage]);\n"),
         ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),
         ("init_barrier(&full[stage], 1 + SEARCH_LANES)", "init_barrier(&full[stage], 1)"),
-        ("wait(&edges_done[previous % STAGES], previous / STAGES % 2);", ""),
-        ("const unsigned previous = iteration - SLOTS;", "const unsigned previous = iteration - SLOTS - 1;"),
-        ("        marks[i] = 0;\n", ""),
+        ("wait(&block.edges_done[previous.stage], previous.parity);", ""),
+        ("previous = iteration_of(i - SLOTS);", "previous = iteration_of(i - SLOTS - 1);"),
+        ("      words[k] = 0;\n", ""),
         ("skipped <= first && end <= offset_count + skipped", "true"),
         (" && end - first <= OFFSET_ROOM", ""),
         ("search.end.position = start + TILE", "search.end.position = start + TILE - 1"),
@@ -237,7 +239,7 @@ fn planted_faults_of_offsets_are_found() {
         ("word != (unsigned)place / 32", "false"),
         ("probes[k] < search.position", "probes[k] <= search.position"),
         ("low = search.first.low;", "low = search.end.low;"),
-        ("shuffle(high, iteration % WARP)", "shuffle(high, 0)"),
+        ("shuffle(high, i % WARP)", "shuffle(high, 0)"),
     ];
     each_is_found(OFFSETS_32, &changes);
 }

@@ -19,7 +19,7 @@ use super::look_ahead::{Shape, limits, overrides_of};
 /// As those of look-ahead, without groups.
 const SHAPES: [Shape; 4] = [(64, 2, 6, 4, 4), (32, 2, 5, 4, 1), (64, 1, 3, 3, 4), (32, 3, 8, 4, 2)];
 
-fn in_turns(warps: u32, shape: Shape) -> Overrides {
+fn round_robin(warps: u32, shape: Shape) -> Overrides {
     let mut overrides = overrides_of(shape);
     (overrides.look_ahead_warps, overrides.statuses_per_lane) = (Some(warps), Some(1));
     overrides
@@ -29,7 +29,7 @@ fn in_turns(warps: u32, shape: Shape) -> Overrides {
 fn intervals_match_the_reference() {
     let program = |((warps, shape), (kind, with_initial_value)): ((u32, Shape), (ScanKind, bool))| {
         let initial_value = with_initial_value.then(Interval::initial_value);
-        Program::<Interval>::planned(Interval, kind, initial_value, &limits(), &in_turns(warps, shape)).unwrap()
+        Program::<Interval>::planned(Interval, kind, initial_value, &limits(), &round_robin(warps, shape)).unwrap()
     };
     let programs: Vec<_> = [2, 3, 4, 2].into_iter().zip(SHAPES).zip(WAYS).map(program).collect();
     let lengths = |tile| vec![1, tile + 1, 23 * tile + 7];
@@ -54,16 +54,16 @@ fn appending_operators_and_machines_match_the_reference() {
             program.verify(&Emulator::new(length as u64), &inputs(length)).unwrap();
         }
     }
-    scan(Appending, &ScanSpec::inclusive().reverse(), Some(INITIAL_VALUE), &in_turns(2, SHAPES[0]));
-    scan(Coder, &ScanSpec::exclusive().with_total(), Some(99), &in_turns(3, SHAPES[1]));
-    scan(Coder, &ScanSpec::inclusive(), None, &in_turns(2, SHAPES[3]));
+    scan(Appending, &ScanSpec::inclusive().reverse(), Some(INITIAL_VALUE), &round_robin(2, SHAPES[0]));
+    scan(Coder, &ScanSpec::exclusive().with_total(), Some(99), &round_robin(3, SHAPES[1]));
+    scan(Coder, &ScanSpec::inclusive(), None, &round_robin(2, SHAPES[3]));
 }
 
 /// Lengths that only the device knows: of no tile, of one, and of a turn of each warp.
 #[test]
 fn length_on_device_matches_the_reference() {
     let spec = ScanSpec::inclusive().with_total().with_length_on_device();
-    let program = Program::with_limits(Interval, &spec, None, &limits(), &in_turns(2, SHAPES[0])).unwrap();
+    let program = Program::with_limits(Interval, &spec, None, &limits(), &round_robin(2, SHAPES[0])).unwrap();
     let tile = u64::from(program.plan.tile);
     let input: Vec<Span> = (0..9 * tile).map(Interval::input).collect();
     let verify = |program: &Program<Interval>| {
@@ -73,8 +73,8 @@ fn length_on_device_matches_the_reference() {
     };
     verify(&program).unwrap();
     let changes = [
-        ("    if (tiles == 0) {", "    if (tiles == 1) {"),
-        ("turn == (tiles - 1) / gridDim.x % FOLDING_WARPS", "turn == 0"),
+        ("if (block.tiles == 0) {", "if (block.tiles == 1) {"),
+        ("own == (block.tiles - 1) / gridDim.x % FOLDING_WARPS", "own == 0"),
     ];
     each_is_found(&program, &changes, |program: &Program<Interval>| verify(program).is_err()).unwrap();
 }
@@ -83,16 +83,16 @@ fn length_on_device_matches_the_reference() {
 #[test]
 fn planted_faults_are_found() {
     let first = Some(Interval::initial_value());
-    let overrides = in_turns(3, (64, 1, 3, 4, 4));
+    let overrides = round_robin(3, (64, 1, 3, 4, 4));
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
-        ("        wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
-        ("      wait(&published[stage], use % 2);\n", ""),
+        ("      wait(&block.prefix_ready[previous.stage], previous.parity);\n", ""),
+        ("    wait(&block.published[at.stage], at.parity);\n", ""),
         ("append(op, prefix, between.value, HeadFlag{});", "prefix.value = between.value;"),
-        ("        append(op, between, window_aggregate, HeadFlag{});\n", ""),
-        ("iteration == 0 ? 0 : tile_index - gridDim.x; folded", "0; folded"),
-        ("const bool any_before = prefix.any;", "const bool any_before = false;"),
-        ("iteration += FOLDING_WARPS", "iteration += 1"),
+        ("      append_window(op, between, aggregates, count, lane);\n", ""),
+        ("i == 0 ? 0 : at.tile_index - gridDim.x; folded", "0; folded"),
+        ("if (prefix_of_first_tile(start_of_scan()).any || at.tile_index > 0) {", "if (at.tile_index > 0) {"),
+        ("i += FOLDING_WARPS", "i += 1"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {

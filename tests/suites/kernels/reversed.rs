@@ -193,15 +193,12 @@ fn planted_faults_are_found() {
         ("unsigned place = place_of(threadIdx.x, block_threads());", "unsigned place = threadIdx.x;"),
     ];
     let pipeline = [
-        ("place_of(tile_index, tiles_of(n, head_padding))", "tile_index"),
+        ("place_of(tile_index, block.tiles)", "tile_index"),
         ("numbers_at({tile.first, tile.end}, TILE);", "{tile.first, tile.end};"),
         ("elements[place_of(i, TILE)]", "elements[i]"),
         ("results[place_of(i, TILE)]", "results[i]"),
-        (
-            "Results results = results_of(stage_bytes, place_of(thread, TEAM));",
-            "Results results = results_of(stage_bytes, thread);",
-        ),
-        ("source, tile, place_of(thread, TEAM))", "source, tile, thread)"),
+        ("Results results = results_of(stage, place);", "Results results = results_of(stage, thread);"),
+        ("block.source, tile, place);", "block.source, tile, thread);"),
         ("bytes_needed(start + HEAD_DISTANCE);", "bytes_needed(start);"),
     ];
     let way = (ScanKind::Exclusive, true);

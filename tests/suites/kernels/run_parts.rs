@@ -40,14 +40,14 @@ where
     ];
     for (spec, shape) in ways {
         let program = program(op, initial, &spec, shape);
-        assert!(program.source.text.contains("reduce_parts(") && !program.source.text.contains("reduce_run("));
+        assert!(program.source.text.contains("struct RunPart {") && !program.source.text.contains("reduce_run("));
         let tile = program.plan.tile as usize;
         for (length, offsets) in [(1, (0, 0)), (tile, (0, 0)), (7 * tile + 5, (3, 1))] {
             program.verify_at_offset(&Emulator::new(length as u64), &input(length), offsets).unwrap();
         }
     }
     let short = program(op, initial, &ScanSpec::inclusive(), (32, 2, 5, 12, 3));
-    assert!(short.source.text.contains("reduce_run(") && !short.source.text.contains("reduce_parts("));
+    assert!(short.source.text.contains("reduce_run(") && !short.source.text.contains("struct RunPart {"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod explore;
 mod groups;
 mod late_prefix;
 mod look_ahead;
-mod look_ahead_in_turns;
+mod look_ahead_round_robin;
 mod look_at_all;
 mod look_back;
 mod machine;

@@ -50,8 +50,7 @@ fn tables() {
         between("// Table<T>", "// a..b"),
         between("struct Classes", "\n};"),
         between("// Copies the items of a table", "extern \"C\""),
-        between("  __shared__ alignas(16) unsigned char tables", "  unsigned char* stages"),
-        between("  copy_table(\n", "  const unsigned epoch"),
+        between("  keep_tables(op);", "  block.epoch"),
     ];
     insta::assert_snapshot!(parts.join("\n…\n"));
 }

@@ -303,7 +303,7 @@ fn at_the_edge(plan: &Plan, segmented: Option<Segmented>, text: &str) -> Result<
             ("begin == 0 ?", format!("begin == (size_t){first_tile} * TILE ?")),
         ],
         Carry::LookAhead => {
-            let tile_index = ("  unsigned tile_index = 0;\n", format!("  unsigned tile_index = {first_tile}u;\n"));
+            let tile_index = ("? block.tiles : 0;", format!("? block.tiles : {first_tile}u;"));
             // What stands before the first tile comes as the status of the tile before it.
             let folded = ("unsigned folded = 0;", format!("unsigned folded = {first_tile}u - 1;"));
             [("blockIdx.x", block), folded].into_iter().chain(segmented.is_none().then_some(tile_index)).collect()

@@ -123,7 +123,7 @@ pub const GROUPS: [fn(&mut Vec<Probe>); 27] = [
     clusters,
     look_ahead,
     run_parts,
-    look_ahead_in_turns,
+    look_ahead_round_robin,
     lengths_on_device,
     last_runs,
     segmented,
@@ -868,7 +868,7 @@ fn run_parts(probes: &mut Vec<Probe>) {
 }
 
 /// Several look-ahead warps, with a total, and lengths that only the device knows.
-fn look_ahead_in_turns(probes: &mut Vec<Probe>) {
+fn look_ahead_round_robin(probes: &mut Vec<Probe>) {
     let shapes =
         [(64, 2, 6, 4, 4, Some(1)), (32, 2, 5, 4, 1, Some(1)), (64, 1, 3, 3, 4, Some(1)), (32, 3, 8, 4, 2, Some(1))];
     let program = |index: usize, mut spec: ScanSpec| {

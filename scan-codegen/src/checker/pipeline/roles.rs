@@ -219,13 +219,13 @@ pub(super) fn roles(protocol: Protocol, tiles: u32) -> Vec<Role> {
         (false, 0 | 1) => roles.push(Role { name: "the look-ahead warp".to_owned(), steps: look_ahead_steps(tiles) }),
         (false, warps) => roles.extend((0..warps).map(|warp| Role {
             name: format!("look-ahead warp {warp}"),
-            steps: look_ahead_in_turns_steps(warp, warps, tiles),
+            steps: look_ahead_round_robin_steps(warp, warps, tiles),
         })),
     }
     roles
 }
 
-/// `pipeline/team` and `pipeline/team_scan`, of `count` warps that do the same.
+/// `pipeline/team` and `pipeline/scan_tile`, of `count` warps that do the same.
 fn team_steps(protocol: Protocol, tiles: u32, team: u32, is_first_warp: bool, count: u32) -> Vec<Step> {
     let mut steps = Vec::new();
     for tile in (team..tiles + protocol.teams).step_by(protocol.teams as usize) {
@@ -334,8 +334,8 @@ fn look_ahead_steps(tiles: u32) -> Vec<Step> {
     (0..tiles).flat_map(of_tile).collect()
 }
 
-/// `pipeline/look_ahead_in_turns`.
-fn look_ahead_in_turns_steps(warp: u32, warps: u32, tiles: u32) -> Vec<Step> {
+/// `pipeline/look_ahead_round_robin`.
+fn look_ahead_round_robin_steps(warp: u32, warps: u32, tiles: u32) -> Vec<Step> {
     let of_tile = |tile: u32| {
         let previous = tile.checked_sub(1).map(|last| {
             [
@@ -350,7 +350,7 @@ fn look_ahead_in_turns_steps(warp: u32, warps: u32, tiles: u32) -> Vec<Step> {
     (warp..tiles).step_by(warps as usize).flat_map(of_tile).collect()
 }
 
-/// `pipeline/group`.
+/// `fold_group` of `pipeline/look_ahead_of_groups`.
 fn group_steps(folded: Folded, tiles: u32) -> Vec<Step> {
     let of_tile = |tile: u32| {
         let polled = match folded {

@@ -113,7 +113,7 @@ fn each_missing_wait_and_arrival_is_found() {
     let arrive = |barrier| move |step: &Step| matches!(step, Step::Arrive(of, ..) if *of == barrier);
     let by_offsets = Protocol { slots: 3, ..USUAL };
     let grouped = Protocol { grouped: true, ..USUAL };
-    let in_turns = Protocol { look_ahead_warps: 2, ..USUAL };
+    let round_robin = Protocol { look_ahead_warps: 2, ..USUAL };
     let cases = [
         ("drained", Rule::Overwriting, without(USUAL, "the copy warp", wait(Drained))),
         ("aggregates_ready", Rule::Overwriting, without(USUAL, "warp 0 of team 1", wait(AggregatesReady))),
@@ -123,7 +123,11 @@ fn each_missing_wait_and_arrival_is_found() {
         ("edges_done", Rule::Overwriting, without(by_offsets, "the offset-search warp", wait(EdgesDone))),
         ("part_empty", Rule::Phases, without(grouped, "the group warp of tiles", wait(PartEmpty(Folded::Tiles)))),
         ("part_full", Rule::Overwriting, without(grouped, "the look-ahead warp", wait(PartFull(Folded::Groups)))),
-        ("prefix_ready of the last turn", Rule::Overwriting, without(in_turns, "look-ahead warp 1", wait(PrefixReady))),
+        (
+            "prefix_ready of the last turn",
+            Rule::Overwriting,
+            without(round_robin, "look-ahead warp 1", wait(PrefixReady)),
+        ),
     ];
     let missed: Vec<_> = cases.iter().filter(|(_, rule, found)| !found.contains(rule)).collect();
     assert!(missed.is_empty(), "{missed:?}");
@@ -148,6 +152,16 @@ fn operator(element: usize, state: usize) -> OpSource {
         functions.push(function("project", &[("a", &state)], &element));
     }
     OpSource { input: element.clone(), state, output: element, functions, ..operator_of(1) }
+}
+
+/// The barrier that an expression of a text stands for.
+fn name_of(expression: &str) -> &str {
+    let last = expression.rsplit('.').next().unwrap_or_default();
+    match last.trim_end_matches("()").trim_end_matches("_barriers") {
+        "full" if expression.starts_with("parts") => "part_full",
+        "empty" => "part_empty",
+        name => name,
+    }
 }
 
 /// The barriers of the templates are those of `roles`, with the counts that it has.
@@ -183,20 +197,26 @@ fn the_barriers_of_kernels_are_those_of_the_roles() {
         let initialized = text.split("init_barrier(&").skip(1).map(|after| {
             let (arguments, _) = after.split_once(");").unwrap();
             let (barrier, counted) = arguments.rsplit_once(", ").unwrap();
-            (barrier.split('[').next().unwrap(), count(counted))
+            (name_of(barrier.split('[').next().unwrap()), count(counted))
         });
         let initialized: BTreeMap<&str, u32> = initialized.collect();
         let known: BTreeMap<&str, u32> =
             barriers_of(&protocol).map(|(barrier, _)| (barrier.name(), barrier.count(&protocol))).collect();
         assert_eq!(initialized, known, "{plan}");
-        assert_eq!(names("__shared__ Barrier "), known.keys().copied().collect(), "{plan}");
+        let declared: BTreeSet<&str> = names("__shared__ Barrier ").into_iter().map(name_of).collect();
+        assert_eq!(declared, known.keys().copied().collect(), "{plan}");
         // What the roles wait for, they wait for in the text.
         let waits = roles(Protocol { copies_edges: true, ..protocol }, 3 * protocol.stages);
         let waits = waits.iter().flat_map(|role| &role.steps).filter_map(|step| match step {
             Step::Wait(barrier, _) => Some(barrier.name()),
             _ => None,
         });
-        assert_eq!(names("  wait(&"), waits.collect(), "{plan}");
+        // `meet` waits, too, at its last argument but one.
+        let meets = text.lines().filter(|line| line.contains("meet(") || line.contains("meet_if("));
+        let met = meets.filter_map(|line| line.split_once(", at)")?.0.trim_end_matches("()").rsplit(['(', ' ']).next());
+        let awaited: BTreeSet<&str> = names("  wait(&").into_iter().chain(met).map(name_of).collect();
+        let awaited: BTreeSet<&str> = awaited.into_iter().filter(|name| *name != "barriers").collect();
+        assert_eq!(awaited, waits.collect(), "{plan}");
         names_of_all.extend(known.into_keys());
     }
     assert_eq!(names_of_all.len(), 11);

@@ -1,5 +1,5 @@
-//! Look-ahead warps in turns. Models `templates/kernel/pipeline/look_ahead_in_turns.cu.tera`: several warps take the
-//! iterations in turn, each folds the statuses of its own, waits for the prefix of the one before and passes its own on
+//! Look-ahead warps round-robin. Models `templates/kernel/pipeline/look_ahead_round_robin.cu.tera`: several warps take
+//! the iterations round-robin, each folds the statuses of its own, waits for the prefix of the one before and passes its own on
 //! through `exclusive_prefixes`, from which the team reads, too.
 //!
 //! The team is one thread, which stands for the chain of `drained`, `full` and `published`: it publishes a tile that
