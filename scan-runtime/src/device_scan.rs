@@ -429,9 +429,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         DeviceScan { initial: Some(value), each: false, late: None, ..self }
     }
 
-    /// Puts a value before the first element that another stream, another device or the host writes while the scan runs,
-    /// as [`LateValue`] says. The tiles are folded meanwhile, as many as there is room for. It takes the place of the
-    /// scan's own [initial value](Scan::init).
+    /// Puts a value before the first element that another stream, another device or the host writes while the scan
+    /// runs, as [`LateValue`] says. The tiles are folded meanwhile, as many as there is room for. It takes the place of
+    /// the scan's own [initial value](Scan::init).
     ///
     /// ```no_run
     /// use scan_runtime::{LateValue, Scanner, ops};
@@ -446,9 +446,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The run gives [`Error::LateValueStream`] if the value is for another stream, [`Error::LateValueOfNothing`] for no
-    /// elements, and [`PlanError::LateValue`] for a scan that restarts, of a length in device memory, or with an operator
-    /// that goes from carry to carry.
+    /// The run gives [`Error::LateValueStream`] if the value is for another stream, [`Error::LateValueOfNothing`] for
+    /// no elements, and [`PlanError::LateValue`] for a scan that restarts, of a length in device memory, or with an
+    /// operator that goes from carry to carry.
     pub fn init_late(self, value: &'a LateValue<Op::Carry>) -> Self {
         DeviceScan { initial: None, each: false, late: Some(value), ..self }
     }

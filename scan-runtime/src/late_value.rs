@@ -19,8 +19,9 @@ use crate::{
     error::expect_len,
 };
 
-/// An initial value that arrives late: scans [begin without it](crate::DeviceScan::init_late), fold their tiles, and wait
-/// for it where they need the prefix of the first tile. Another stream, another device or the host writes it meanwhile.
+/// An initial value that arrives late: scans [begin without it](crate::DeviceScan::init_late), fold their tiles, and
+/// wait for it where they need the prefix of the first tile. Another stream, another device or the host writes it
+/// meanwhile.
 ///
 /// Each scan takes one value, in the order of the stream; each write hands one over. A write on a stream waits, on that
 /// stream, until the value before it has been taken; a write by the host is refused until then. So a value of this type
@@ -57,8 +58,8 @@ use crate::{
 ///
 /// The value and two numbers are in page-locked memory of the host, which all devices reach: how many values have been
 /// handed over, and how many taken. A stream copies the value there and then stores the number, with a fence over the
-/// whole system (`cuStreamWriteValue64`); kernels poll it by `ld.acquire.sys`. After a scan two copies of eight bytes, on
-/// its stream, say that the value has been taken. The project's `docs/protocols.md` has a model of it.
+/// whole system (`cuStreamWriteValue64`); kernels poll it by `ld.acquire.sys`. After a scan two copies of eight bytes,
+/// on its stream, say that the value has been taken. The project's `docs/protocols.md` has a model of it.
 ///
 /// Memory that a scan may still wait for is not freed when this is dropped. To make one, or to drop it, can wait for
 /// other work of the device: do it outside of loops.
@@ -107,7 +108,8 @@ impl<T: ScanElement> LateValue<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::PerThreadStream`] for the per-thread default stream, and whatever can go wrong when memory is allocated.
+    /// [`Error::PerThreadStream`] for the per-thread default stream, and whatever can go wrong when memory is
+    /// allocated.
     pub fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         if stream.cu_stream() == crate::cuda::PER_THREAD {
             return Err(Error::PerThreadStream);
@@ -134,9 +136,9 @@ impl<T: ScanElement> LateValue<T> {
         Ok(late)
     }
 
-    /// Hands over what a slice of one element holds when the stream gets there: the total that an earlier scan of it has
-    /// written, or a copy from another device. The stream may be of another device than the scan's. It waits until the
-    /// value before this one has been taken.
+    /// Hands over what a slice of one element holds when the stream gets there: the total that an earlier scan of it
+    /// has written, or a copy from another device. The stream may be of another device than the scan's. It waits until
+    /// the value before this one has been taken.
     ///
     /// # Errors
     ///
@@ -158,8 +160,9 @@ impl<T: ScanElement> LateValue<T> {
         let taken = self.device + offset_of!(Shared<T>, taken) as u64;
         let handed_over = self.device + offset_of!(Shared<T>, handed_over) as u64;
         let (from, _reading) = value.device_ptr(stream);
-        // SAFETY: the numbers are words of memory that all devices reach. The value is written where nothing reads: behind
-        // the stream's wait, the one before has been taken. The memory stays until both counts say that nothing uses it.
+        // SAFETY: the numbers are words of memory that all devices reach. The value is written where nothing reads:
+        // behind the stream's wait, the one before has been taken. The memory stays until both counts say that nothing
+        // uses it.
         unsafe {
             let equal_or_more = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
             sys::cuStreamWaitValue64_v2(stream.cu_stream(), taken, counts.writes, equal_or_more)
@@ -206,8 +209,8 @@ impl<T: ScanElement> LateValue<T> {
         taking.0.is_captured |= is_captured(&self.stream)?;
         let failed = driver_error("taking a late value");
         let stream = self.stream.cu_stream();
-        // SAFETY: the numbers are words of memory that stays until nothing uses it, as the device's word does in the order
-        // of the stream. Until the number that the scan has waited for has been taken, no other is handed over.
+        // SAFETY: the numbers are words of memory that stays until nothing uses it, as the device's word does in the
+        // order of the stream. Until the number that the scan has waited for has been taken, no other is handed over.
         unsafe {
             let (Shared { handed_over, taken, .. }, passing) = (self.shared(), self.passing.pointer());
             let copied_in = sys::cuMemcpyHtoDAsync_v2(passing, handed_over.as_ptr().cast(), size_of::<u64>(), stream);

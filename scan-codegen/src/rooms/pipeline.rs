@@ -173,7 +173,7 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Ve
     let in_words =
         [&operator.input, &operator.output].map(|element| element.align.is_multiple_of(constants::WORD as usize));
     parts.extend(match (plan.zipped.is_some(), in_words) {
-        (true, _) => ["zipped/transfer"].as_slice(),
+        (true, _) => ["zipped/items", "zipped/transfer"].as_slice(),
         (false, [true, true]) => &["one_array/transfer", "one_array/words", "one_array/rest"],
         (false, _) => &["one_array/transfer", "one_array/bytes", "one_array/rest"],
     });
