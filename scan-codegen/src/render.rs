@@ -185,9 +185,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     match engine {
         Engine::Memory => {
             parts.push("shared_tile");
-            parts.extend(
-                (network == Network::WarpShuffle).then_some([warp.template(), "scan_warp"]).into_iter().flatten(),
-            );
+            parts.extend((network == Network::WarpShuffle).then_some(warp.templates()).into_iter().flatten());
             parts.push(network.name());
             parts.extend(coarsened.then_some("coarsened"));
             parts.push("scan_tile");
@@ -195,11 +193,12 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
         Engine::Registers => {
             let tile = if is_zipped { "zipped/tile" } else { "one_array/tile" };
             parts.extend(["register_tile", "run_transfer", tile, "load_tile", "run_scan"]);
-            parts.extend([warp.template(), "scan_warp", reduce_run, "in_registers"]);
+            parts.extend(warp.templates().iter().chain(&[reduce_run, "in_registers"]));
         }
         Engine::Pipeline => {
             let transfer = if is_zipped { "zipped/transfer" } else { "one_array/transfer" };
-            parts.extend(["pipeline/tiles", "pipeline/transfer", transfer, warp.template(), "scan_warp"]);
+            parts.extend(["pipeline/tiles", "pipeline/transfer", transfer]);
+            parts.extend(warp.templates());
             parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
                 (true, _, _) => ["pipeline/kept_states"].as_slice(),
                 (_, true, true) => &["pipeline/run_parts_from_end", "pipeline/scanned_inputs"],
