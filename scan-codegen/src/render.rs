@@ -188,9 +188,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     match engine {
         Engine::Memory => {
             parts.push("shared_tile");
-            parts.extend(
-                (network == Network::WarpShuffle).then_some([warp.template(), "scan_warp"]).into_iter().flatten(),
-            );
+            parts.extend((network == Network::WarpShuffle).then_some(warp.templates()).into_iter().flatten());
             parts.push(network.name());
             parts.extend(coarsened.then_some("coarsened"));
             parts.push("scan_tile");
@@ -199,7 +197,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
             parts.extend(["register_tile", "run_transfer"]);
             parts.extend(if is_zipped { &["zipped/items", "zipped/tile"][..] } else { &["one_array/tile"] });
             parts.extend(["load_tile", "run_scan"]);
-            parts.extend([warp.template(), "scan_warp", reduce_run, "in_registers"]);
+            parts.extend(warp.templates().iter().chain(&[reduce_run, "in_registers"]));
         }
         Engine::Pipeline => {
             parts.extend(pipeline::parts(operator, plan, &pipeline));

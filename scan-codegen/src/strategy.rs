@@ -43,8 +43,8 @@ pub struct BlockScan {
     /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, for elements
     /// of any type. It is available with warp shuffles, one block, one cluster, chained, look-back and look-at-all.
     pub in_registers: bool,
-    /// The network of a warp, by which its lanes scan one value each, through shuffles: those of threads, of warps, and of
-    /// tiles whose aggregates a warp folds. It goes with [`Network::WarpShuffle`], on which look-ahead and runs in registers
+    /// The network of a warp, by which its lanes scan one value each, through shuffles: those of threads, and of
+    /// tiles whose aggregates a warp folds. (In registers, the aggregates of a block's warps are scanned by Kogge-Stone.) It goes with [`Network::WarpShuffle`], on which look-ahead and runs in registers
     /// build, too.
     pub warp: WarpNetwork,
 }
@@ -155,14 +155,14 @@ impl WarpNetwork {
         WarpNetwork::BrentKung,
     ];
 
-    /// The name of its template.
-    pub(crate) const fn template(self) -> &'static str {
+    /// The names of its templates: Kogge and Stone's is a function, the others say how far partial results go in a step.
+    pub(crate) const fn templates(self) -> &'static [&'static str] {
         match self {
-            WarpNetwork::KoggeStone => "warp/kogge_stone",
-            WarpNetwork::Sklansky => "warp/sklansky",
-            WarpNetwork::LadnerFischer => "warp/ladner_fischer",
-            WarpNetwork::HanCarlson => "warp/han_carlson",
-            WarpNetwork::BrentKung => "warp/brent_kung",
+            WarpNetwork::KoggeStone => &["warp/kogge_stone"],
+            WarpNetwork::Sklansky => &["warp/sklansky", "scan_warp"],
+            WarpNetwork::LadnerFischer => &["warp/ladner_fischer", "scan_warp"],
+            WarpNetwork::HanCarlson => &["warp/han_carlson", "scan_warp"],
+            WarpNetwork::BrentKung => &["warp/brent_kung", "scan_warp"],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     figures::{Count, LaunchCost, saturated},
-    networks::WARP,
+    networks::{WARP, kogge_stone_applications, scan_of_warps_steps},
     tiles::{AlikeTiles, TICKET_BYTES},
 };
 use crate::{
@@ -91,7 +91,7 @@ impl Plan {
             summed: each(&|thread| {
                 let lane = thread % WARP;
                 let in_later_warp = thread >= WARP && 0 < lane && lane < lanes(thread);
-                self.warp_scan_steps(lane, warps) + u64::from(in_later_warp)
+                scan_of_warps_steps(lane, warps) + u64::from(in_later_warp)
             }),
             scanned: each(&|thread| match (own(thread), thread) {
                 (0, _) => 0,
@@ -110,7 +110,7 @@ impl Plan {
     fn window_applications(&self, count: u64) -> u64 {
         let (full, rest, warps) = (count / WARP, count % WARP, count.div_ceil(WARP));
         let scans = full * self.warp_scan_applications(WARP) + self.warp_scan_applications(rest);
-        let over_warps = u64::from(self.threads) / WARP * self.warp_scan_applications(warps);
+        let over_warps = u64::from(self.threads) / WARP * kogge_stone_applications(warps);
         scans + over_warps + count.saturating_sub(WARP) - warps.saturating_sub(1)
     }
 

@@ -139,6 +139,11 @@ impl BlockScan {
     }
 }
 
+/// The applications of a lane where, in registers, the aggregates of `warps` warps are scanned.
+pub(super) const fn scan_of_warps_steps(lane: u64, warps: u64) -> u64 {
+    if lane < warps { WarpNetwork::KoggeStone.applications_of_lane(lane) } else { 0 }
+}
+
 impl Plan {
     /// The applications of a lane in the scan of a warp whose first `count` lanes have values.
     pub(super) fn warp_scan_steps(&self, lane: u64, count: u64) -> u64 {

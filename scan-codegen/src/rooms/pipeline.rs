@@ -179,7 +179,7 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Ve
     });
     parts.push(if completes_all { "pipeline/edges_of_all" } else { "pipeline/edges" });
     parts.push(if is_in_place(plan, pipeline) { "pipeline/results_in_place" } else { "pipeline/results_apart" });
-    parts.extend([plan.strategy.block.warp.template(), "scan_warp"]);
+    parts.extend(plan.strategy.block.warp.templates());
     parts.extend(match (pipeline.keeps_states, pipeline.run_parts > 1, from_end) {
         (true, _, _) => ["pipeline/kept_states"].as_slice(),
         (_, true, true) => &["pipeline/run_part", "pipeline/run_parts_from_end"],

@@ -120,8 +120,8 @@ fn faults_are_found<Op: TestOperator>(
 fn planted_faults_of_networks_of_a_warp_are_found() {
     let changes: [&[(&str, &str)]; 5] = [
         &[
-            ("unsigned, unsigned) { return step; }", "unsigned, unsigned) { return 1; }"),
-            ("{ return lanes; }", "{ return lanes / 2; }"),
+            ("stride < LANES", "stride < LANES / 2"),
+            ("stride <= lane && lane < count", "stride < lane && lane < count"),
         ],
         &[("lane % step + 1 : WARP", "step : WARP"), ("(lane & step) != 0", "(lane & step) == 0")],
         &[

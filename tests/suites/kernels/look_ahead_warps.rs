@@ -91,7 +91,7 @@ fn planted_faults_are_found() {
         ("append(op, prefix, between.value, HeadFlag{});", "prefix.value = between.value;"),
         ("      append_window(op, between, aggregates, count, lane);\n", ""),
         ("i == 0 ? 0 : at.tile_index - gridDim.x; folded", "0; folded"),
-        ("if (prefix_of_first_tile(start_of_scan()).any || at.tile_index > 0) {", "if (at.tile_index > 0) {"),
+        ("if (FIRST_TILE_HAS_PREFIX || at.tile_index > 0) {", "if (at.tile_index > 0) {"),
         ("i += FOLDING_WARPS", "i += 1"),
     ];
     let tile = u64::from(program.plan.tile);
