@@ -176,7 +176,10 @@ fn moves(arrays: &[ArrayWords<'_>]) -> (String, String) {
     }
     let each = arrays.iter().map(|ArrayWords { pointer, kind, .. }| match kind {
         ArrayKind::Slice => (format!("input{pointer} + {first}"), format!("from{pointer} += {step};")),
-        _ => (format!("first_of(input{pointer}, layout, tile.part)"), format!("to_next_row(from{pointer}, {step});")),
+        _ => (
+            format!("first_of(input{pointer}, layout, thread, tile.part)"),
+            format!("to_next_row(from{pointer}, {step});"),
+        ),
     });
     let (first, next): (Vec<_>, Vec<_>) = each.unzip();
     (format!("Inputs{{{}}}", first.join(", ")), next.join(" "))

@@ -229,7 +229,8 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
         let program = ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap();
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
         // The shape, the axis, and strides of two arrays.
-        let arrays: [(&[usize], usize, [&[usize]; 2]); 6] = [
+        type Lying = (&'static [usize], usize, [&'static [usize]; 2]);
+        let arrays: [Lying; 6] = [
             (&[147, 38], 0, [&[1, 0], &[0, 1]]),
             (&[3, 49, 32], 1, [&[49, 1, 0], &[0, 32, 1]]),
             (&[2, 35, 6, 4], 1, [&[210, 6, 1, 0], &[0, 0, 4, 1]]),
@@ -258,13 +259,13 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
 #[test]
 fn planted_faults_of_kinds_are_found() {
     let changes = [
-        ("from.items += part.row * array.step;", ""),
+        ("from.items += row_of(layout, thread, part) * array.step;", ""),
         ("from.items += index * array.strides[k];", "from.items += index * array.strides[0];"),
         ("array.items += FORWARD ? array.step : 0 - array.step;", "array.items += array.step;"),
         ("piece / pieces * array.strides[0]", "piece / pieces"),
         ("(AFTER ? layout.input_step : 0 - layout.input_step)", "layout.input_step"),
         ("array.first += FORWARD ? 1 : -1;", "array.first += 1;"),
-        ("from.first = part.row;", ""),
+        ("from.first = row_of(layout, thread, part);", ""),
         ("if (from.value.first == 0)", "if (from.value.first == 1)"),
         ("(piece * sizeof(Piece) + byte) % sizeof(Item)", "byte % 2"),
         ("array.values += step;", ""),

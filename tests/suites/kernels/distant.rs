@@ -330,7 +330,10 @@ fn truncated_indices_of_reductions_are_found() {
 const OF_LONG_COLUMNS: [Change<'static>; 4] = [
     ("(size_t)tile.row * thread.down", "tile.row * thread.down"),
     ("const size_t row = first + thread.y * RUN;", "const size_t row = (unsigned)(first + thread.y * RUN);"),
-    ("part.row * layout.output_step", "(unsigned)part.row * layout.output_step"),
+    (
+        "place_of(row, layout.length) * layout.output_step",
+        "(unsigned)place_of(row, layout.length) * layout.output_step",
+    ),
     ("(unsigned)((layout.length + tile_height - 1)", "(unsigned)(((unsigned)layout.length + tile_height - 1)"),
 ];
 
