@@ -26,7 +26,7 @@ impl StartWords {
             (false, _) => ("", "", constant),
             (true, ScanSpec { initial_values: true, .. }) => (", const Carry* initial_values", "", ""),
             (true, ScanSpec { initial_late: true, .. }) => {
-                (", const LateValue* late", "{late}", shared.unwrap_or("late"))
+                (", const LateValue* late", "{late}", shared.map_or("late", |_| "late_value()"))
             }
             (true, ScanSpec { initial_on_device: true, .. }) => {
                 let value = "initial_pointer[0]";
