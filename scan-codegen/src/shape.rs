@@ -405,8 +405,8 @@ fn conditions_only_become_fewer() {
         flags.len()
     );
     assert!(all <= CONDITIONS, "{all} conditions");
-    assert!(inside <= INSIDE_A_LINE, "{inside} conditions inside a line of CUDA");
-    assert!(mixed.len() <= OF_TWO_AXES, "{}: {mixed:#?}", mixed.len());
+    assert_eq!(inside, INSIDE_A_LINE, "{inside} conditions inside a line of CUDA");
+    assert_eq!(mixed.len(), OF_TWO_AXES, "{}: {mixed:#?}", mixed.len());
     assert!(worst.0 <= IN_A_FILE, "{worst:?}");
     assert!(flags.len() <= FLAGS, "{}: {flags:?}", flags.len());
 }
@@ -422,7 +422,7 @@ fn templates_only_become_shorter() {
     let sees = kernel_templates().filter(|(_, text)| text.contains("Sees ")).count();
     println!("{lines} lines, {sees} that see");
     assert!(lines <= LINES, "{lines} lines");
-    assert!(sees <= SEES, "{sees} templates see the text around them");
+    assert_eq!(sees, SEES, "{sees} templates see the text around them");
 }
 
 /// What the templates that one renderer uses read, and where.
