@@ -1,5 +1,5 @@
-//! Kinds of arrays: a slice, items at places that an array or the operator gives, arrays without memory, neighbours, and
-//! arrays with strides of their own. `docs/extending/add-an-array-kind.md` says how to add one.
+//! Kinds of arrays: a slice, items at places that an array or the operator gives, arrays without memory, neighbours,
+//! and arrays with strides of their own. `docs/extending/add-an-array-kind.md` says how to add one.
 
 use std::fmt;
 

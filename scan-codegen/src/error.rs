@@ -17,7 +17,8 @@ pub enum PlanError {
     },
     /// An element has more bytes than the kernels handle.
     #[error(
-        "element type `{name}` is {size} bytes large; kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or keys instead"
+        "element type `{name}` is {size} bytes large; kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or keys \
+         instead"
     )]
     TooLarge {
         /// The element type.
@@ -38,7 +39,8 @@ pub enum PlanError {
     },
     /// An exclusive scan needs a first output: an identity or an initial value.
     #[error(
-        "an exclusive scan with operator `{operator}`, which has no identity, needs an initial value: add `.init(value)`"
+        "an exclusive scan with operator `{operator}`, which has no identity, needs an initial value: add \
+         `.init(value)`"
     )]
     NoIdentity {
         /// The operator.
@@ -111,7 +113,8 @@ pub enum PlanError {
     },
     /// A device is older than any that kernels are made for.
     #[error(
-        "kernels need compute capability {oldest_major}.{oldest_minor} or later, and the device is {architecture}: use the CPU",
+        "kernels need compute capability {oldest_major}.{oldest_minor} or later, and the device is {architecture}: \
+         use the CPU",
         oldest_major = Architecture::OLDEST.major,
         oldest_minor = Architecture::OLDEST.minor
     )]

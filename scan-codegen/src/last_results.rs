@@ -55,8 +55,8 @@ pub struct LastResultsPlan {
 ///
 /// # Errors
 ///
-/// [`PlanError::KeyPadding`] for keys that cannot be compared, [`PlanError::Limits`] for a device without shared memory for
-/// the counts of a warp.
+/// [`PlanError::KeyPadding`] for keys that cannot be compared, [`PlanError::Limits`] for a device without shared memory
+/// for the counts of a warp.
 pub fn plan_last_results(segments: &Segments, limits: &DeviceLimits) -> Result<LastResultsPlan, PlanError> {
     segments.check()?;
     let usable = limits.usable()?;

@@ -43,9 +43,9 @@ pub struct BlockScan {
     /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, for elements
     /// of any type. It is available with warp shuffles, one block, one cluster, chained, look-back and look-at-all.
     pub in_registers: bool,
-    /// The network of a warp, by which its lanes scan one value each, through shuffles: those of threads, and of
-    /// tiles whose aggregates a warp folds. (In registers, the aggregates of a block's warps are scanned by Kogge-Stone.) It goes with [`Network::WarpShuffle`], on which look-ahead and runs in registers
-    /// build, too.
+    /// The network of a warp, by which its lanes scan one value each, through shuffles: those of threads, and of tiles
+    /// whose aggregates a warp folds. (In registers, the aggregates of a block's warps are scanned by Kogge-Stone.) It
+    /// goes with [`Network::WarpShuffle`], on which look-ahead and runs in registers build, too.
     pub warp: WarpNetwork,
 }
 
@@ -108,8 +108,8 @@ pub enum Network {
         /// As for [`Network::BrentKung`].
         padded: bool,
     },
-    /// A network in registers: within warps by shuffles, then over the warps' aggregates. Which one, [`BlockScan::warp`]
-    /// says.
+    /// A network in registers: within warps by shuffles, then over the warps' aggregates. Which one,
+    /// [`BlockScan::warp`] says.
     WarpShuffle,
 }
 
@@ -123,11 +123,11 @@ pub enum Network {
 /// | Han-Carlson | 6 | 80 | 1 |
 /// | Brent-Kung | 9 | 57 | 1 |
 ///
-/// The depth is the number of steps, each of which is a shuffle and, for some of the lanes, an application of the operator.
-/// The fan-out is the number of other lanes to which one partial result goes in a step, at the most: a shuffle takes
-/// the same time for every fan-out. A warp takes the time of a step however few of its lanes apply the operator, so that
-/// fewer applications save time only where the operator branches, and energy everywhere. All of them combine two adjacent
-/// partial results, in order, and start anew at heads; floats are grouped in another way by each.
+/// The depth is the number of steps, each of which is a shuffle and, for some of the lanes, an application of the
+/// operator. The fan-out is the number of other lanes to which one partial result goes in a step, at the most: a
+/// shuffle takes the same time for every fan-out. A warp takes the time of a step however few of its lanes apply the
+/// operator, so that fewer applications save time only where the operator branches, and energy everywhere. All of them
+/// combine two adjacent partial results, in order, and start anew at heads; floats are grouped in another way by each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WarpNetwork {
@@ -155,7 +155,8 @@ impl WarpNetwork {
         WarpNetwork::BrentKung,
     ];
 
-    /// The names of its templates: Kogge and Stone's is a function, the others say how far partial results go in a step.
+    /// The names of its templates: Kogge and Stone's is a function, the others say how far partial results go in a
+    /// step.
     pub(crate) const fn templates(self) -> &'static [&'static str] {
         match self {
             WarpNetwork::KoggeStone => &["warp/kogge_stone"],

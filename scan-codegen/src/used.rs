@@ -95,9 +95,9 @@ pub(crate) fn used(text: &str) -> String {
     kept
 }
 
-/// Leaves out each statement that calls a function whose body is empty, each `if` of which nothing is left, and each `if`
-/// of a function that only returns `false`. Templates give such a function no argument, and such an `if` no condition,
-/// that does something.
+/// Leaves out each statement that calls a function whose body is empty, each `if` of which nothing is left, and each
+/// `if` of a function that only returns `false`. Templates give such a function no argument, and such an `if` no
+/// condition, that does something.
 fn without_calls_of_nothing(text: &str) -> String {
     let groups = groups(text);
     let declarations = groups.iter().flat_map(|group| &group.declarations);
@@ -146,8 +146,8 @@ fn condition_of(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("if (")?.strip_suffix(") {")
 }
 
-/// The lines behind the block that `first` begins, and the `if` that follows it as an `else if`. None of a block with an
-/// `else`.
+/// The lines behind the block that `first` begins, and the `if` that follows it as an `else if`. None of a block with
+/// an `else`.
 fn behind_block<'a>(first: &str, mut lines: Lines<'a>) -> Option<(Lines<'a>, Option<String>)> {
     let indent = &first[..first.len() - first.trim_start().len()];
     let end = lines.find_map(|line| line.strip_prefix(indent).filter(|line| line.starts_with('}')))?;

@@ -72,9 +72,9 @@ use proc_macro::TokenStream;
 ///
 /// `laws` writes a test, `laws_of_…`, that checks the operator's laws (`scan_runtime::laws`): on samples generated from
 /// its input's layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …)`
-/// names both: `operator` is the value to check, needed if it is generic or has fields. `tolerance = …`, `longest_run = …`,
-/// `cases = …`, `seed = …` and `in_order` are the options of `scan_runtime::laws::Check`. An operator that counts to k
-/// needs `longest_run = k + 1`: shorter runs never reach k.
+/// names both: `operator` is the value to check, needed if it is generic or has fields. `tolerance = …`, `longest_run =
+/// …`, `cases = …`, `seed = …` and `in_order` are the options of `scan_runtime::laws::Check`. An operator that counts
+/// to k needs `longest_run = k + 1`: shorter runs never reach k.
 ///
 /// # The language
 ///

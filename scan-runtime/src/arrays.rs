@@ -1,5 +1,5 @@
-//! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, neighbours, inputs with
-//! strides of their own, scattered outputs, and outputs that are not written.
+//! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, neighbours, inputs
+//! with strides of their own, scattered outputs, and outputs that are not written.
 //!
 //! | array | of inputs | of outputs |
 //! |---|---|---|
@@ -46,12 +46,11 @@
 //! ```
 //!
 //! In a reversed scan the places and the indices are those of memory, as of a slice. In host memory places are followed
-//! by the host: what is gathered, a neighbour, or has strides of its own is copied before the scan, and what is scattered
-//! after it. Indices and discarded
-//! results take memory during a scan on the CPU; a GPU reads and writes none for them, but for indices along an axis
-//! whose columns are not contiguous. Over device memory the kernels follow places, item by item, beside slices that are
-//! copied in bulk;
-//! [`kernels_like`](crate::ColumnScan::kernels_like) puts the kernels of such arrays into a [bundle](crate::aot).
+//! by the host: what is gathered, a neighbour, or has strides of its own is copied before the scan, and what is
+//! scattered after it. Indices and discarded results take memory during a scan on the CPU; a GPU reads and writes none
+//! for them, but for indices along an axis whose columns are not contiguous. Over device memory the kernels follow
+//! places, item by item, beside slices that are copied in bulk; [`kernels_like`](crate::ColumnScan::kernels_like) puts
+//! the kernels of such arrays into a [bundle](crate::aot).
 
 pub use crate::columns::kinds::{
     DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, PlacedAt, Scatter,

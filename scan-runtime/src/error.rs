@@ -42,7 +42,8 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "NVRTC (CUDA's run-time compiler) was not found; install it with `{INSTALL_COMMAND}`, set {env} to its path, or compile \
+        "NVRTC (CUDA's run-time compiler) was not found; install it with `{INSTALL_COMMAND}`, set {env} to its path, \
+         or compile \
          the kernels ahead of time (`scan_runtime::aot`); searched {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
         places = places(searched)
@@ -67,7 +68,8 @@ pub enum Error {
     },
     /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
     #[error(
-        "{name} for {architecture} is not among the precompiled kernels, and NVRTC is not installed: add the scan to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
+        "{name} for {architecture} is not among the precompiled kernels, and NVRTC is not installed: add the scan to \
+         the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
     )]
     NotPrecompiled {
         /// The operator and the kind of scan.
@@ -77,7 +79,8 @@ pub enum Error {
     },
     /// NVRTC was found but cannot be used.
     #[error(
-        "NVRTC at {path} cannot be used: {reason}; reinstall it with `{INSTALL_COMMAND}`, or set {env} to another library",
+        "NVRTC at {path} cannot be used: {reason}; reinstall it with `{INSTALL_COMMAND}`, or set {env} to another \
+         library",
         path = path.display(),
         env = crate::nvrtc::LIBRARY_VARIABLE
     )]
@@ -142,7 +145,8 @@ pub enum Error {
     },
     /// The arrays of the fields of an input, or of an output, differ in length.
     #[error(
-        "array {column} of the {what} has {len} items, array 0 has {first}: all arrays of the {what} must have the same length"
+        "array {column} of the {what} has {len} items, array 0 has {first}: all arrays of the {what} must have the \
+         same length"
     )]
     ColumnLength {
         /// `input` or `output`.
@@ -156,7 +160,8 @@ pub enum Error {
     },
     /// A scan whose length is in device memory was to allocate its output.
     #[error(
-        "only the device knows the length given by `len_from`, so the output cannot be allocated: use `run_into` or `run_in_place`"
+        "only the device knows the length given by `len_from`, so the output cannot be allocated: use `run_into` or \
+         `run_in_place`"
     )]
     LengthOnDevice,
     /// An index by which an array is gathered or scattered is out of bounds.
@@ -176,7 +181,8 @@ pub enum Error {
     /// An index that the operator computes for a result is out of bounds of an array in host memory. Nothing has been
     /// written.
     #[error(
-        "the operator places a result of element {element} at index {index} of array {array} of the output, out of bounds \
+        "the operator places a result of element {element} at index {index} of array {array} of the output, out of \
+         bounds \
          for {len} items: use a longer array, skip a result by the largest index, or count indices in 64 bits"
     )]
     ComputedIndex {
@@ -202,7 +208,8 @@ pub enum Error {
     UnknownLength,
     /// Only the device knows how many segments flags, bits or keys make.
     #[error(
-        "only the device knows the number of segments by {heads}: use `run_into_with_count`, with an output of one element for each possible segment"
+        "only the device knows the number of segments by {heads}: use `run_into_with_count`, with an output of one \
+         element for each possible segment"
     )]
     UnknownSegments {
         /// The source of segment heads.
@@ -225,12 +232,16 @@ pub enum Error {
     /// A late value was made for the scans of another stream.
     #[error("the late value belongs to another stream: make one for this stream with `LateValue::new(&stream)`")]
     LateValueStream,
+    /// A late value was to be written on the scans' own stream, behind the scan that waits for it: neither would end.
+    #[error("the scan before this write on the stream waits for it: write on another stream, or before the scan")]
+    LateValueBehind,
     /// A run of no elements launches no kernel, so it would leave its late value to the next run.
     #[error("a run of no elements takes no late value: leave out both the run and the write")]
     LateValueOfNothing,
     /// The host was to write a late value while the previous one has not been taken.
     #[error(
-        "{written} late values have been written and {taken} taken: wait for the scan that takes the last one, or write \
+        "{written} late values have been written and {taken} taken: wait for the scan that takes the last one, or \
+         write \
          on a stream, which waits"
     )]
     LateValueWaits {
@@ -277,7 +288,8 @@ pub enum Error {
     },
     /// The strides of the results leave gaps, in a call that allocates or scatters them.
     #[error(
-        "results of shape {shape:?} with these strides leave gaps: pass an output to `run_into`; several arrays must be \
+        "results of shape {shape:?} with these strides leave gaps: pass an output to `run_into`; several arrays must \
+         be \
          slices"
     )]
     AxisGaps {
@@ -286,7 +298,8 @@ pub enum Error {
     },
     /// An array with strides of its own is to be scanned without an axis, so that it has no shape.
     #[error(
-        "array {array} of the input has strides of its own, which are those of the dimensions of a shape: scan along an \
+        "array {array} of the input has strides of its own, which are those of the dimensions of a shape: scan along \
+         an \
          axis, with `.axis(Axis::of(&shape, axis)?)`"
     )]
     NoAxis {
@@ -381,12 +394,14 @@ pub enum Error {
     EmptyInput,
     /// `tune` was called for a scan whose shape is already chosen.
     #[error(
-        "nothing is left to tune: `strategy`, `threads`, `run_length`, `deterministic` or `overrides` has fixed the shape; tune a scan without them"
+        "nothing is left to tune: `strategy`, `threads`, `run_length`, `deterministic` or `overrides` has fixed the \
+         shape; tune a scan without them"
     )]
     ShapeChosen,
     /// The device does not have enough free memory.
     #[error(
-        "out of device memory: {requested} bytes requested, {free} of {total} free; scan in parts, each with the total of the previous part as initial value"
+        "out of device memory: {requested} bytes requested, {free} of {total} free; scan in parts, each with the \
+         total of the previous part as initial value"
     )]
     OutOfDeviceMemory {
         /// Bytes that were asked for.
@@ -398,7 +413,8 @@ pub enum Error {
     },
     /// The host does not have enough memory.
     #[error(
-        "out of host memory: {bytes} bytes requested for the output; scan into your own buffer with `run_into`, or in place"
+        "out of host memory: {bytes} bytes requested for the output; scan into your own buffer with `run_into`, or \
+         in place"
     )]
     OutOfHostMemory {
         /// Bytes that were asked for.
@@ -406,7 +422,8 @@ pub enum Error {
     },
     /// The source of an operator does not match its Rust type. `#[scan_op]` writes no such source.
     #[error(
-        "the source of operator `{operator}` and its Rust type disagree on the {what}: let `#[scan_op]` write the source"
+        "the source of operator `{operator}` and its Rust type disagree on the {what}: let `#[scan_op]` write the \
+         source"
     )]
     SourceMismatch {
         /// The operator.

@@ -143,8 +143,9 @@ impl<T: ScanElement> LateValue<T> {
     /// # Errors
     ///
     /// [`Error::Length`] if the slice is not of one element, [`Error::ForeignContext`] if it is of another
-    /// context than the stream, [`Error::Captured`] on a stream that is being captured: a graph would hand the same
-    /// number over at every launch.
+    /// context than the stream, [`Error::LateValueBehind`] on the scans' own stream behind a scan that waits for this
+    /// value, [`Error::Captured`] on a stream that is being captured: a graph would hand the same number over at every
+    /// launch.
     pub fn write_from(&self, stream: &Arc<CudaStream>, value: &impl DeviceBuffer<T>) -> Result<(), Error> {
         expect_len("late value", value.len(), 1, "it is one value")?;
         if value.stream().context() != stream.context() {
@@ -155,6 +156,9 @@ impl<T: ScanElement> LateValue<T> {
             return Err(Error::Captured);
         }
         let mut counts = lock(&self.counts);
+        if self.is_for(stream) && !counts.is_captured && counts.scans > counts.writes {
+            return Err(Error::LateValueBehind);
+        }
         let failed = driver_error("handing over a late value");
         let number = counts.writes + 1;
         let taken = self.device + offset_of!(Shared<T>, taken) as u64;

@@ -282,8 +282,8 @@ fn places(layout: Arrays, element: &scan_codegen::ElementType) -> Vec<(usize, us
     }
 }
 
-/// The items of an array, of which each in turn becomes the neighbour of the one at its place: `neighbour` gives the place
-/// of that, or none at an edge.
+/// The items of an array, of which each in turn becomes the neighbour of the one at its place: `neighbour` gives the
+/// place of that, or none at an edge.
 pub fn neighbours(bytes: &[u8], item: usize, edge: &[u8], neighbour: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
     let of_place = |place| neighbour(place).map_or(edge, |found| &bytes[found * item..][..item]);
     (0..bytes.len() / item).flat_map(of_place).copied().collect()

@@ -47,8 +47,8 @@ pub const IN_REGISTERS: [Strategy; 6] = {
     ]
 };
 
-/// The other networks of a warp, each where warps scan: over tiles in shared memory, over runs in registers, and where a
-/// warp folds the aggregates of tiles.
+/// The other networks of a warp, each where warps scan: over tiles in shared memory, over runs in registers, and where
+/// a warp folds the aggregates of tiles.
 pub const BY_WARP_NETWORKS: [Strategy; 8] = {
     const fn in_registers(warp: WarpNetwork, carry: Carry) -> Strategy {
         Strategy { block: BlockScan::in_registers().over_warps(warp), carry }

@@ -44,8 +44,8 @@ impl Network {
     /// takes ⌊(n − s)/2s⌋ for every stride s, which adds up to n − 1 − ⌊log₂ n⌋. For a power of two: 2n − 2 − log₂ n in
     /// 2 log₂ n − 1 steps. Blelloch's tree gives an exclusive scan. Of the texts' 2 (n − 1) applications those are left
     /// out that combine the identity, one on each level of the down-sweep. Making it `inclusive` costs n − 1 more
-    /// applications, and up to two more steps and barriers. Warp shuffles are by Kogge and Stone here; [`BlockScan::cost`]
-    /// takes the network of a warp.
+    /// applications, and up to two more steps and barriers. Warp shuffles are by Kogge and Stone here;
+    /// [`BlockScan::cost`] takes the network of a warp.
     pub fn cost(self, n: u64, inclusive: bool) -> BlockCost {
         let (up, down) = (log_up(n), log_down(n));
         let cost = |applications, steps, barriers| BlockCost { applications, steps, barriers };
@@ -177,8 +177,8 @@ mod tests {
         }
     }
 
-    /// Each network of a warp, step by step as its template has it: every lane ends with its prefix, and the applications
-    /// are those of the formula and, for all lanes, of the table of `WarpNetwork`.
+    /// Each network of a warp, step by step as its template has it: every lane ends with its prefix, and the
+    /// applications are those of the formula and, for all lanes, of the table of `WarpNetwork`.
     #[test]
     fn networks_of_a_warp_scan_in_as_many_applications_as_the_literature() {
         let distance = |network: WarpNetwork, step: u64, lane: u64| match network {

@@ -126,8 +126,8 @@ fn check_length(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Res
     }
 }
 
-/// Refuses an initial value that arrives late where more than the prefix of the first tile would have to wait for it, or
-/// where it depends on the device whether anything does.
+/// Refuses an initial value that arrives late where more than the prefix of the first tile would have to wait for it,
+/// or where it depends on the device whether anything does.
 fn check_late(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
     let (scan, instead) = match spec {
         ScanSpec { initial_late: false, .. } => return Ok(()),

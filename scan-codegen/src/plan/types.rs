@@ -272,7 +272,8 @@ impl Plan {
         self.pipeline.is_some() && loads_packets(packets(self.state_bytes as u32))
     }
 
-    /// Whether look-ahead loads the next statuses before it folds these. The loads then overlap the fold, but hold registers.
+    /// Whether look-ahead loads the next statuses before it folds these. The loads then overlap the fold, but hold
+    /// registers.
     pub(crate) fn loads_ahead(&self) -> bool {
         let packet_bytes = (self.packet_payload() + 1) * u64::from(WORD);
         !self.spec.segments.is_none() || self.status_bytes() > packet_bytes

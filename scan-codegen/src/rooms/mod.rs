@@ -1,5 +1,5 @@
-//! The parts that several kernels share. Each chooses its templates, which define the same functions whichever is chosen,
-//! and gives the parameters and expressions by which kernels use them.
+//! The parts that several kernels share. Each chooses its templates, which define the same functions whichever is
+//! chosen, and gives the parameters and expressions by which kernels use them.
 
 pub(crate) mod algebra;
 pub(crate) mod arrays;

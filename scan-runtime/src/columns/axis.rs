@@ -261,8 +261,8 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
     ///
     /// As [`DeviceAxisScan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are
     /// not of one length, [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
-    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
-    /// or indices, unless the columns are rows and no array has strides of its own.
+    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered,
+    /// scattered, or indices, unless the columns are rows and no array has strides of its own.
     pub fn run_into(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,

@@ -110,9 +110,9 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
     ///
     /// # Errors
     ///
-    /// As [`Scan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not of one
-    /// length, [`Error::UnknownLength`] if none has a length, [`Error::IndexOutOfBounds`] for a place that is not in its array, and
-    /// [`Error::ComputedIndex`] for one that the operator computes.
+    /// As [`Scan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not of
+    /// one length, [`Error::UnknownLength`] if none has a length, [`Error::IndexOutOfBounds`] for a place that is not
+    /// in its array, and [`Error::ComputedIndex`] for one that the operator computes.
     pub fn run_into(
         &self,
         input: impl Sources<<Op::Input as Columns>::Fields>,

@@ -48,8 +48,8 @@ pub struct Scatter<'a, T, P> {
 }
 
 /// An output whose item `i` becomes `results[places[i]]`; other results stay what they are. It is as long as `places`,
-/// which are `u32`, `u64` or `usize`. A place that is not in `results` is [`Error::IndexOutOfBounds`]. Of several items with one
-/// place the last one stays.
+/// which are `u32`, `u64` or `usize`. A place that is not in `results` is [`Error::IndexOutOfBounds`]. Of several items
+/// with one place the last one stays.
 pub fn scatter<'a, T: ScanElement, P: SegmentOffset>(results: &'a mut [T], places: &'a [P]) -> Scatter<'a, T, P> {
     Scatter { results, places }
 }
@@ -341,9 +341,9 @@ impl Lanes<'_> {
     }
 }
 
-/// An array of inputs of type `T` in host memory: a slice, or what borrows as one, [`indices`], a [`gather`], a neighbour
-/// ([`previous`](super::neighbours::previous), [`next`](super::neighbours::next)), or along an axis what has strides of
-/// its own ([`strided`](super::strided::strided)).
+/// An array of inputs of type `T` in host memory: a slice, or what borrows as one, [`indices`], a [`gather`], a
+/// neighbour ([`previous`](super::neighbours::previous), [`next`](super::neighbours::next)), or along an axis what has
+/// strides of its own ([`strided`](super::strided::strided)).
 ///
 /// # Safety
 ///
@@ -595,8 +595,8 @@ pub struct Words<'s> {
 /// The most arrays of an input or output.
 const MOST_ARRAYS: usize = crate::few::MOST_ARRAYS;
 
-/// The most words: those of arrays with strides of their own, and of edge values, which make up an element at most, each
-/// in whole words. The planner refuses larger elements.
+/// The most words: those of arrays with strides of their own, and of edge values, which make up an element at most,
+/// each in whole words. The planner refuses larger elements.
 const WORDS: usize = 10 * MOST_ARRAYS + MAX_ELEMENT_BYTES / size_of::<u64>();
 
 impl<'s> Words<'s> {
@@ -651,8 +651,8 @@ impl<'s> Words<'s> {
 }
 
 /// An array of inputs of type `T` in device memory: a slice or view, [`indices`], a [`device_gather`], a neighbour
-/// ([`device_previous`](super::neighbours::device_previous), [`device_next`](super::neighbours::device_next)), or along an
-/// axis what has strides of its own ([`device_strided`](super::strided::device_strided)).
+/// ([`device_previous`](super::neighbours::device_previous), [`device_next`](super::neighbours::device_next)), or along
+/// an axis what has strides of its own ([`device_strided`](super::strided::device_strided)).
 ///
 /// # Safety
 ///

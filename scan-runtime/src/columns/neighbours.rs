@@ -16,11 +16,11 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 }
 
 /// An input in which item `i` is `values[i - 1]`, and `edge` where there is none: at the first item; of
-/// [rows](crate::Scan::rows) at the first of each; along an [axis](crate::Scan::axis) at the first of each column, where
-/// the item before is the one before along the axis. It is as long as the other arrays are.
+/// [rows](crate::Scan::rows) at the first of each; along an [axis](crate::Scan::axis) at the first of each column,
+/// where the item before is the one before along the axis. It is as long as the other arrays are.
 ///
-/// The item before is so in memory, in a reversed scan, too: there it comes after item `i` in the order of the scan. Flags, bits,
-/// keys and offsets are no edges: at the head of a segment the last item of the segment before it is read.
+/// The item before is so in memory, in a reversed scan, too: there it comes after item `i` in the order of the scan.
+/// Flags, bits, keys and offsets are no edges: at the head of a segment the last item of the segment before it is read.
 ///
 /// Differences, which a sum folds back:
 ///
@@ -55,8 +55,8 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// The gradients of a recurrence `h[t] = a[t] · h[t - 1] + x[t]`, from the gradients `g` of its states: one reversed scan
-/// that reads `a[t + 1]` and `h[t - 1]`. Its carry is the gradient of `h[t]`, which is the gradient of `x[t]`.
+/// The gradients of a recurrence `h[t] = a[t] · h[t - 1] + x[t]`, from the gradients `g` of its states: one reversed
+/// scan that reads `a[t + 1]` and `h[t - 1]`. Its carry is the gradient of `h[t]`, which is the gradient of `x[t]`.
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_op};

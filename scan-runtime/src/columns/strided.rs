@@ -13,9 +13,9 @@ pub struct Strided<'a, T> {
     strides: &'a [usize],
 }
 
-/// An input of a scan along an [axis](crate::Scan::axis) that has strides of its own, in items: one for each dimension of
-/// the shape, whatever the strides of the axis are. The item of the element at `i, j, …` is the item number
-/// `i * strides[0] + j * strides[1] + …`. A stride of 0 repeats items along a dimension. There are as many items as the
+/// An input of a scan along an [axis](crate::Scan::axis) that has strides of its own, in items: one for each dimension
+/// of the shape, whatever the strides of the axis are. The item of the element at `i, j, …` is the item number `i *
+/// strides[0] + j * strides[1] + …`. A stride of 0 repeats items along a dimension. There are as many items as the
 /// strides reach, or more.
 ///
 /// In host memory the items are copied before the scan. Of device memory kernels read each where it is:

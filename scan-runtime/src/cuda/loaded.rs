@@ -145,7 +145,8 @@ mod tests {
         );
         assert_eq!(
             error(CUDA_ERROR_INVALID_IMAGE, (12, 2), true),
-            "the driver supports CUDA up to 12.2 and cannot load precompiled kernels of NVRTC 13.0: update the driver, or \
+            "the driver supports CUDA up to 12.2 and cannot load precompiled kernels of NVRTC 13.0: update the \
+             driver, or \
              rebuild the bundle with NVRTC 12.2"
         );
         // Other causes.

@@ -120,7 +120,14 @@ pub(crate) fn add(trials: &mut Trials) {
         let found = sums.on(&stream).init_late(&late).rows(3).run_in_place(&mut buffer);
         ensure(matches!(found, Err(Error::Plan(PlanError::LateValue { .. }))), || format!("{found:?}"))?;
         let found = late.write_from(&stream, &buffer);
-        ensure(matches!(found, Err(Error::Length { found: 3, .. })), || format!("{found:?}"))
+        ensure(matches!(found, Err(Error::Length { found: 3, .. })), || format!("{found:?}"))?;
+        // Behind the scan that waits for it, a write would wait as well.
+        let one = stream.clone_htod(&[10])?;
+        sums.on(&stream).init_late(&late).run_in_place(&mut buffer)?;
+        let found = late.write_from(&stream, &one);
+        ensure(matches!(found, Err(Error::LateValueBehind)), || format!("{found:?}"))?;
+        late.write(10)?;
+        ensure(stream.clone_dtoh(&buffer)? == [11, 13, 16], || "after a refused write".to_owned())
     });
     trials.add("an_initial_value_on_the_device_before_each_row", || {
         let scanner = Scanner::cuda(0)?;

@@ -215,8 +215,8 @@ fn outputs_without_memory_match_the_reference() {
     }
 }
 
-/// Arrays with strides of their own: one item for a dimension, or for all but one, other orders, gaps, and beside slices
-/// and neighbours; from the first row and from the last.
+/// Arrays with strides of their own: one item for a dimension, or for all but one, other orders, gaps, and beside
+/// slices and neighbours; from the first row and from the last.
 #[test]
 fn arrays_with_strides_of_their_own_match_the_reference() {
     use ArrayKind::{Next, Previous, Slice, Strided};

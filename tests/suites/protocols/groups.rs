@@ -1,4 +1,5 @@
-//! Groups of blocks. Models `templates/kernel/pipeline/look_ahead_of_groups.cu.tera`: two group warps fold the statuses of tiles and of groups, and pass their parts to the look-ahead warp through two slots each.
+//! Groups of blocks. Models `templates/kernel/pipeline/look_ahead_of_groups.cu.tera`: two group warps fold the statuses
+//! of tiles and of groups, and pass their parts to the look-ahead warp through two slots each.
 //!
 //! The warps have one lane here. The statuses of tiles, and those of other groups, are published before; the aggregate
 //! of the block's own group is published by its warp for tiles and polled by its warp for groups.

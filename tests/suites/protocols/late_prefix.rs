@@ -4,9 +4,9 @@
 //! Hand-overs are numbered, so that nothing is cleared between launches; both sides count them in memory of their own,
 //! because an argument would be frozen in a graph. The first tile's block waits for the value and publishes its
 //! inclusive prefix; the second one waits for that. With a value and a flag the second one reads the value, too, as all
-//! blocks of look-ahead do, and the flag is copied to the number of values taken when the launch has ended. With packets
-//! the first block says that it has taken the value. The writer waits until the value of the last hand-over has been
-//! taken, which can also be an event of its stream.
+//! blocks of look-ahead do, and the flag is copied to the number of values taken when the launch has ended. With
+//! packets the first block says that it has taken the value. The writer waits until the value of the last hand-over has
+//! been taken, which can also be an event of its stream.
 //!
 //! | PTX, or what the driver does | here |
 //! |---|---|

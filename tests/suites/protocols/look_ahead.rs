@@ -1,6 +1,6 @@
 //! Look-ahead inside a block: the ring of stages, and the places of exclusive prefixes. Models
-//! `templates/kernel/pipeline/look_ahead.cu.tera`, `team.cu.tera` (`fold_tile`), `scan_tile.cu.tera` and `copy.cu.tera`,
-//! with one team.
+//! `templates/kernel/pipeline/look_ahead.cu.tera`, `team.cu.tera` (`fold_tile`), `scan_tile.cu.tera` and
+//! `copy.cu.tera`, with one team.
 //!
 //! The team has two warps of one lane here: the first one publishes, both scan. The copy warp and the look-ahead warp
 //! have one lane, too. What the look-ahead warp folds is known here; [`between_blocks`] has the statuses. A barrier

@@ -1,6 +1,6 @@
 //! Look-ahead warps round-robin. Models `templates/kernel/pipeline/look_ahead_round_robin.cu.tera`: several warps take
-//! the iterations round-robin, each folds the statuses of its own, waits for the prefix of the one before and passes its own on
-//! through `exclusive_prefixes`, from which the team reads, too.
+//! the iterations round-robin, each folds the statuses of its own, waits for the prefix of the one before and passes
+//! its own on through `exclusive_prefixes`, from which the team reads, too.
 //!
 //! The team is one thread, which stands for the chain of `drained`, `full` and `published`: it publishes a tile that
 //! uses a stage again only after it has scanned the tile before it there ([`look_ahead`](crate::look_ahead) has the
@@ -207,8 +207,8 @@ fn lanes_that_read_the_previous_prefix_must_meet_before_the_first_one_arrives() 
 
 /// CUDA does not promise that the lanes of a warp leave a wait together. If one stays in it, the phase that it waits
 /// for may be followed by the next one of the stage, whose parity is the other one, and it waits for ever. The wait for
-/// `published` allowed that in the first iteration of the first block, which folds no window and so does not shuffle. The
-/// kernel has a `__syncwarp` between the waits and the arrival.
+/// `published` allowed that in the first iteration of the first block, which folds no window and so does not shuffle.
+/// The kernel has a `__syncwarp` between the waits and the arrival.
 #[test]
 fn lanes_that_part_must_meet_between_their_waits_and_the_arrival() {
     is_found(Wrong::Hang, Switches::Bounded(1, 2), || block::<2, 3, 4>(two_lanes(Readers::First, false)));

@@ -209,8 +209,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         self.verify_kinds(emulator, axis, input, values, offsets, &[])
     }
 
-    /// As [`verify_each`](ColumnsProgram::verify_each), with arrays of the kinds that the plan tells of: those with strides
-    /// of their own have these strides, in their order. They hold what `input` has at the beginning.
+    /// As [`verify_each`](ColumnsProgram::verify_each), with arrays of the kinds that the plan tells of: those with
+    /// strides of their own have these strides, in their order. They hold what `input` has at the beginning.
     ///
     /// # Errors
     ///

@@ -123,8 +123,8 @@ impl<Op: ScanOp> DeviceAxisScan<'_, Op> {
     }
 }
 
-/// Runs, which are those of [`DeviceAxisScan`], with its errors, and [`Error::HandleMismatch`] for a run of another kind than
-/// the handle was prepared for.
+/// Runs, which are those of [`DeviceAxisScan`], with its errors, and [`Error::HandleMismatch`] for a run of another
+/// kind than the handle was prepared for.
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp> DeviceAxisPrepared<Op> {
     fn runs(&self) -> DeviceAxisScan<'_, Op> {
