@@ -80,24 +80,21 @@ pub(super) fn check_apart(array: usize, axis: &Axis) -> Result<(), Error> {
 }
 
 /// Calls `each` with every index of a shape, and with its places in arrays of these strides.
-pub(super) fn each_place<const N: usize>(
+pub(crate) fn each_place<const N: usize>(
     shape: &[usize],
     strides: [&[usize]; N],
     mut each: impl FnMut(&[usize], [usize; N]),
 ) {
-    if shape.contains(&0) {
-        return;
-    }
-    let (mut index, mut places) = (vec![0; shape.len()], [0; N]);
-    loop {
-        each(&index, places);
-        let Some(last) = (0..shape.len()).rev().find(|&k| index[k] + 1 < shape[k]) else { return };
-        for (place, strides) in places.iter_mut().zip(strides) {
-            let back: usize = (last + 1..shape.len()).map(|k| index[k] * strides[k]).sum();
-            *place = *place + strides[last] - back;
+    let mut index = vec![0; shape.len()];
+    for _ in 0..shape.iter().product() {
+        each(&index, strides.map(|strides| index.iter().zip(strides).map(|(index, stride)| index * stride).sum()));
+        for k in (0..shape.len()).rev() {
+            index[k] += 1;
+            if index[k] < shape[k] {
+                break;
+            }
+            index[k] = 0;
         }
-        index[last] += 1;
-        index[last + 1..].fill(0);
     }
 }
 

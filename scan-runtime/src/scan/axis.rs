@@ -16,7 +16,7 @@ pub use reduced::AxisReduce;
 use super::{Also, HostPlaces, HostTotals, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp,
-    columns::HostArray,
+    columns::{HostArray, strided::each_place},
     cpu,
     cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, bind, named},
     device_scan::{DeviceTotals, Total},
@@ -347,21 +347,14 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         let places_of_dense = HostPlaces { input: places.input, output, ..*places };
         // SAFETY: the caller vouches for the input; the vectors have room for the results.
         unsafe { self.scan.run_columns(device, &dense, &dense.layout(), &places_of_dense, totals)? };
-        let mut index = vec![0; shape.len()];
-        for result in 0..len {
-            let place: usize = index.iter().zip(output_strides).map(|(index, stride)| index * stride).sum();
+        let mut result = 0;
+        each_place(shape, [output_strides], |_, [place]| {
             for (HostArray { at: from, item }, to) in output.iter().zip(places.output.iter()) {
                 // SAFETY: the kernel has written the results; the caller vouches for the output.
                 unsafe { ptr::copy_nonoverlapping(from.add(result * item), to.at.add(place * item), *item) };
             }
-            for k in (0..shape.len()).rev() {
-                index[k] += 1;
-                if index[k] < shape[k] {
-                    break;
-                }
-                index[k] = 0;
-            }
-        }
+            result += 1;
+        });
         Ok(())
     }
 }
