@@ -322,8 +322,8 @@ fn several_look_ahead_warps_and_kept_states_compile_without_warnings() {
     }
     let mut kept = Kept(Vec::new());
     gallery::visit_gallery(&mut kept);
-    assert_eq!(kept.0.iter().filter(|(_, source, _)| source.text.contains("reduce_and_keep(")).count(), 2);
-    assert!(kept.0.iter().all(|(_, source, _)| source.text.contains("const unsigned turn = ")));
+    assert_eq!(kept.0.iter().filter(|(_, source, _)| source.text.contains("StateRun states_of(")).count(), 2);
+    assert!(kept.0.iter().all(|(_, source, _)| source.text.contains("i += FOLDING_WARPS")));
     let failures = complaints(kept.0);
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
