@@ -60,10 +60,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     DiskCache, Error, Goal, Heads, HostHeads, Scan, ScanOp,
+    call::Totals,
     cpu::try_map,
     cuda::{self, Stores, Task},
     nvrtc,
-    scan::Also,
 };
 
 /// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`](crate::Reduce).
@@ -106,7 +106,8 @@ impl Precompile for Wanted {
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Precompile for Scan<Op, H, G> {
     fn wanted(&self) -> Wanted {
-        let (scan, heads) = (self.task(Also::Nothing), self.heads.heads().kind);
+        let call = self.call(Totals::None);
+        let (scan, heads) = (call.task(), call.request.heads);
         // Of device memory the last result of each segment is taken by kernels, too.
         let last_results = (G::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
         Wanted::new(&self.op, [scan].into_iter().chain(last_results).collect())
@@ -162,13 +163,13 @@ impl Bundle {
     /// Adds the kernels of [`Scan::run_with_total`], which also give the total. They differ from the kernels of
     /// [`run`](Scan::run).
     pub fn with_total<Op: ScanOp, H: HostHeads>(mut self, scan: &Scan<Op, H>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(Also::Total)]));
+        self.wanted.push(Wanted::new(&scan.op, vec![scan.call(Totals::Last).task()]));
         self
     }
 
     /// Adds the kernels of [`Scan::run_with_totals`], which also give the total of each segment.
     pub fn with_totals<Op: ScanOp>(mut self, scan: &Scan<Op, Heads<'_>>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(Also::Totals)]));
+        self.wanted.push(Wanted::new(&scan.op, vec![scan.call(Totals::PerSegment).task()]));
         self
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     DeviceBuffer, DevicePrepared, DeviceScan, Goal, HeadFlag, Heads, NoHeads, Scan, ScanElement, ScanOp, SegmentOffset,
-    heads::{DeviceHeads, HeadKind},
+    device::heads::DeviceHeads, heads::HeadKind,
 };
 
 /// Ways to restart. Each makes a scan of which every segment is a scan of its own, or a [reduction](crate::Reduce) that
@@ -106,7 +106,7 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
 
 /// Ways to restart by heads in device memory. What the host checks of host memory is not checked here but for the lengths: offsets
 /// that do not ascend, or lie beyond the input, give unspecified segments, though never an access out of bounds.
-impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
+impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
     /// Restarts at every element whose flag is set; see [`Scan::by_flags`].
     ///
     /// ```no_run
@@ -188,26 +188,26 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
 impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     /// Restarts at every element whose flag is set; see [`DeviceScan::by_flags`].
     pub fn by_flags<'a, F: HeadFlag>(&'a self, flags: &'a impl DeviceBuffer<F>) -> DeviceScan<'a, Op, G> {
-        DeviceScan::of_prepared(self).by_flags(flags)
+        self.call().by_flags(flags)
     }
 
     /// Restarts at every element whose bit is set; see [`DeviceScan::by_bits`].
     pub fn by_bits<'a>(&'a self, bits: &'a impl DeviceBuffer<u32>) -> DeviceScan<'a, Op, G> {
-        DeviceScan::of_prepared(self).by_bits(bits)
+        self.call().by_bits(bits)
     }
 
     /// Restarts wherever the key is another than that of the element before; see [`DeviceScan::by_keys`].
     pub fn by_keys<'a, K: ScanElement>(&'a self, keys: &'a impl DeviceBuffer<K>) -> DeviceScan<'a, Op, G> {
-        DeviceScan::of_prepared(self).by_keys(keys)
+        self.call().by_keys(keys)
     }
 
     /// Restarts at these positions; see [`DeviceScan::by_offsets`].
     pub fn by_offsets<'a, T: SegmentOffset>(&'a self, offsets: &'a impl DeviceBuffer<T>) -> DeviceScan<'a, Op, G> {
-        DeviceScan::of_prepared(self).by_offsets(offsets)
+        self.call().by_offsets(offsets)
     }
 
     /// Each row of `len` elements on its own; see [`DeviceScan::rows`].
     pub fn rows(&self, len: usize) -> DeviceScan<'_, Op, G> {
-        DeviceScan::of_prepared(self).rows(len)
+        self.call().rows(len)
     }
 }

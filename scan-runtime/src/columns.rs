@@ -8,10 +8,11 @@ pub(crate) mod neighbours;
 pub(crate) mod strided;
 pub(crate) mod tuples;
 
-use scan_codegen::{ArrayKinds, Arrays, ScanSpec};
+use scan_codegen::{ArrayKinds, Arrays};
 
 use crate::{
     Error, ScanElement, ScanOp,
+    call::Layouts,
     error::expect_output,
     few::Few,
     sealed::{ByMacro, Sealed},
@@ -58,20 +59,6 @@ pub(crate) fn arrays<T: Columns>(at: At<T>) -> Few<HostArray> {
     let mut arrays = Few::default();
     T::Fields::arrays(at, &mut |array| arrays.push(array));
     arrays
-}
-
-/// In how many arrays the elements of an input, and those of an output, lie, and what kinds of arrays these are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Layouts {
-    pub(crate) input: (Arrays, ArrayKinds),
-    pub(crate) output: (Arrays, ArrayKinds),
-}
-
-impl Layouts {
-    /// The scan over such arrays.
-    pub(crate) fn of(self, spec: ScanSpec) -> ScanSpec {
-        spec.with_arrays(self.input.0, self.output.0).with_kinds(self.input.1, self.output.1)
-    }
 }
 
 /// In how many arrays elements of type `T` lie.
@@ -243,7 +230,7 @@ whole! {
 whole! { [] half::f16; [] half::bf16; }
 
 /// The lengths of several arrays, which have to be the same. Arrays without memory have any.
-struct Lengths {
+pub(crate) struct Lengths {
     what: &'static str,
     arrays: usize,
     len: Option<usize>,
@@ -251,11 +238,11 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn of(what: &'static str) -> Self {
+    pub(crate) fn of(what: &'static str) -> Self {
         Lengths { what, arrays: 0, len: None, odd: None }
     }
 
-    fn add(&mut self, len: Option<usize>) {
+    pub(crate) fn add(&mut self, len: Option<usize>) {
         match (len, self.len) {
             (Some(len), Some(first)) if len != first => {
                 self.odd.get_or_insert(Error::ColumnLength { what: self.what, column: self.arrays, len, first });
@@ -265,13 +252,13 @@ impl Lengths {
         self.arrays += 1;
     }
 
-    fn len(self) -> Result<Option<usize>, Error> {
+    pub(crate) fn len(self) -> Result<Option<usize>, Error> {
         self.odd.map_or(Ok(self.len), Err)
     }
 }
 
 /// How many elements there are, where these are as many as the input and the output have.
-fn common_len(input: Option<usize>, output: Option<usize>) -> Result<usize, Error> {
+pub(crate) fn common_len(input: Option<usize>, output: Option<usize>) -> Result<usize, Error> {
     match (input, output) {
         (Some(input), Some(output)) => expect_output(input, output).map(|()| input),
         (Some(len), _) | (None, Some(len)) => Ok(len),

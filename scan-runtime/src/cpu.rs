@@ -67,7 +67,7 @@ pub(crate) fn begin<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>) -> Op
 }
 
 /// The direction of a scan.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
     /// From the first element to the last.
     Forward,

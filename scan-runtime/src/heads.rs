@@ -1,12 +1,11 @@
-//! Sources of segment heads: the one place that knows all of them, in host and in device memory.
+//! Sources of segment heads: the one place that knows all of them. Those in device memory are in `device/heads.rs`.
 
-use std::{any::TypeId, borrow::Cow, marker::PhantomData, mem::MaybeUninit, ops::Range, sync::Arc};
+use std::{any::TypeId, borrow::Cow, mem::MaybeUninit, ops::Range};
 
-use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
 use crate::{
-    DeviceBuffer, Error, ScanElement,
+    Error, ScanElement,
     cpu::{self, Order},
     error::expect_len,
     room::room,
@@ -144,100 +143,6 @@ pub(crate) mod on_host {
         #[inline]
         fn given(&self) -> Option<&super::Heads<'_>> {
             Some(self)
-        }
-    }
-}
-
-/// A source of segment heads in device memory.
-#[derive(Clone, Copy)]
-pub(crate) struct DeviceHeads<'a> {
-    pub(crate) kind: HeadKind,
-    /// None where no memory tells it.
-    memory: Option<&'a dyn HeadMemory>,
-}
-
-/// Device memory of items of any type.
-trait HeadMemory {
-    fn count(&self) -> usize;
-    fn stream(&self) -> &Arc<CudaStream>;
-    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
-}
-
-/// A buffer of items of type `T`.
-#[repr(transparent)]
-struct Items<T, B>(B, PhantomData<fn() -> T>);
-
-impl<T, B: DeviceBuffer<T>> HeadMemory for Items<T, B> {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    fn stream(&self) -> &Arc<CudaStream> {
-        self.0.stream()
-    }
-
-    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        self.0.device_ptr(stream)
-    }
-}
-
-impl<'a> DeviceHeads<'a> {
-    pub(crate) const NONE: DeviceHeads<'static> = DeviceHeads { kind: HeadKind::None, memory: None };
-
-    pub(crate) fn rows(len: usize) -> Self {
-        DeviceHeads { kind: HeadKind::Rows { len }, memory: None }
-    }
-
-    pub(crate) fn new<T: 'static, B: DeviceBuffer<T>>(kind: HeadKind, buffer: &'a B) -> Self {
-        // SAFETY: `Items` is transparent over `B`.
-        let items = unsafe { &*std::ptr::from_ref(buffer).cast::<Items<T, B>>() };
-        DeviceHeads { kind, memory: Some(items) }
-    }
-
-    /// How many flags, words, keys or offsets there are, or elements of a row.
-    fn count(&self) -> usize {
-        match (self.kind, self.memory) {
-            (HeadKind::Rows { len }, _) => len,
-            (_, memory) => memory.map_or(0, HeadMemory::count),
-        }
-    }
-
-    /// The number that kernels are given: of offsets, or of the elements of a row.
-    pub(crate) fn head_count(&self) -> u64 {
-        self.count() as u64
-    }
-
-    /// The stream that the memory belongs to, if there is any.
-    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
-        self.memory.map(HeadMemory::stream)
-    }
-
-    /// Whether offsets tell them, which may leave elements out, or not ascend.
-    pub(crate) fn has_offsets(&self) -> bool {
-        matches!(self.kind, HeadKind::Offsets(_))
-    }
-
-    /// Whether there are as many as an input of this length requires.
-    pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
-        check_length(self.kind, self.count(), len)
-    }
-
-    /// How many segments an input of this length has, where the host can tell.
-    pub(crate) fn segments(&self, len: usize) -> Option<usize> {
-        segment_count(self.kind, self.count(), len)
-    }
-
-    /// How many segments there are, each of which has an initial value, or a total.
-    pub(crate) fn check_each(&self, len: usize) -> Result<usize, Error> {
-        check_indexed(self.kind, self.count(), len)
-    }
-
-    /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is
-    /// dropped once the launches are made.
-    pub(crate) fn pointer(&self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
-        match self.memory.map(|memory| memory.pointer(stream)) {
-            Some((pointer, reading)) => (pointer, Some(reading)),
-            None => (0, None),
         }
     }
 }
@@ -796,7 +701,7 @@ fn check_offsets(offsets: impl Iterator<Item = u64>, len: usize) -> Result<(), E
 }
 
 /// The number of segments of an input of length `len` with `heads` heads, if it is known before they are read.
-fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<usize> {
+pub(crate) fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<usize> {
     match kind {
         HeadKind::None => Some(1),
         HeadKind::Rows { len: row } => Some(len.checked_div(row).unwrap_or(0)),
@@ -806,7 +711,7 @@ fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<usize> {
 }
 
 /// The same, where each segment must have an index before the scan, and each element a segment.
-fn check_indexed(kind: HeadKind, heads: usize, len: usize) -> Result<usize, Error> {
+pub(crate) fn check_indexed(kind: HeadKind, heads: usize, len: usize) -> Result<usize, Error> {
     let no_index = || PlanError::NoSegmentIndex { segments: kind.segments().to_string() };
     let count = segment_count(kind, heads, len).filter(|_| !kind.is_none()).ok_or_else(no_index)?;
     if count == 0 && len > 0 { Err(Error::OffsetsCover { first: 0, last: 0, len }) } else { Ok(count) }

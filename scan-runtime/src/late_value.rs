@@ -202,14 +202,34 @@ impl<T: ScanElement> LateValue<T> {
         Ok(())
     }
 
-    /// Keeps others from enqueueing a scan that takes the same value, until this is [given back](LateValue::end_scan).
-    /// Also where kernels find the value.
-    pub(crate) fn begin_scan(&self) -> (Taking<'_>, sys::CUdeviceptr) {
+    fn shared(&self) -> &Shared<T> {
+        // SAFETY: the memory stays as long as this; devices write the numbers in whole words, and the value, which a
+        // reference to it does not speak of.
+        unsafe { self.memory.as_ref() }
+    }
+
+    fn place(&self) -> *mut T {
+        self.shared().value.get().cast()
+    }
+}
+
+/// A value that arrives late, without its type.
+pub(crate) trait Late {
+    /// Whether it is for scans of this stream.
+    fn is_for(&self, stream: &CudaStream) -> bool;
+    /// Keeps others from enqueueing a scan that takes the same value, until this is [given back](Late::end_scan). Also
+    /// where kernels find the value.
+    fn begin_scan(&self) -> (Taking<'_>, sys::CUdeviceptr);
+    /// Says, behind a scan on its stream, that the value has been taken.
+    fn end_scan(&self, taking: Taking<'_>) -> Result<(), Error>;
+}
+
+impl<T: ScanElement> Late for LateValue<T> {
+    fn begin_scan(&self) -> (Taking<'_>, sys::CUdeviceptr) {
         (Taking(lock(&self.counts)), self.device)
     }
 
-    /// Says, behind a scan on its stream, that the value has been taken.
-    pub(crate) fn end_scan(&self, mut taking: Taking<'_>) -> Result<(), Error> {
+    fn end_scan(&self, mut taking: Taking<'_>) -> Result<(), Error> {
         taking.0.is_captured |= is_captured(&self.stream)?;
         let failed = driver_error("taking a late value");
         let stream = self.stream.cu_stream();
@@ -226,18 +246,8 @@ impl<T: ScanElement> LateValue<T> {
         Ok(())
     }
 
-    pub(crate) fn is_for(&self, stream: &CudaStream) -> bool {
+    fn is_for(&self, stream: &CudaStream) -> bool {
         self.stream.cu_stream() == stream.cu_stream() && self.stream.context() == stream.context()
-    }
-
-    fn shared(&self) -> &Shared<T> {
-        // SAFETY: the memory stays as long as this; devices write the numbers in whole words, and the value, which a
-        // reference to it does not speak of.
-        unsafe { self.memory.as_ref() }
-    }
-
-    fn place(&self) -> *mut T {
-        self.shared().value.get().cast()
     }
 }
 

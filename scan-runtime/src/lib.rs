@@ -50,14 +50,15 @@ pub mod aot;
 pub mod arrays;
 mod buffers;
 mod by;
+mod call;
 mod caught;
 pub mod columns;
 mod cpu;
 mod cuda;
-mod device_scan;
-mod device_work;
+mod device;
 mod disk_cache;
 mod element;
+mod erased;
 mod error;
 mod few;
 #[cfg(feature = "gallery")]
@@ -83,11 +84,12 @@ mod time_limit;
 mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
+pub use call::ScanProgress;
 pub use columns::{AxisColumnScan, ColumnScan, Columns, DeviceAxisColumnScan, DeviceColumnScan};
 #[doc(hidden)]
 pub use cuda::milliseconds_between;
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
-pub use device_scan::DeviceScan;
+pub use device::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache, DiskProblem};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
@@ -97,8 +99,7 @@ pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::{DevicePrepared, Prepared};
 pub use scan::{
-    AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, ScanProgress,
-    Totals,
+    AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, Totals,
 };
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,

@@ -1,16 +1,10 @@
 //! Scans and reductions that are prepared once and run often.
 
-use std::{fmt, sync::Arc};
-
-use cudarc::driver::CudaStream;
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DeviceScan, Error, Goal, Heads, HostHeads, LateValue, NoHeads, Prefixes, Scan,
-    ScanElement, ScanOp, Scanner, Totals, cpu,
-    cuda::{Kernels, Runs},
-    device_work::{Brings, DeviceWork},
-    scan::Also,
-    scanner::Engine,
+    ScanElement, ScanOp, Totals, call, cuda::Kernels, device::handle::Handle, scanner::Engine,
 };
 
 /// A scan or a reduction of host memory that is ready to run, made by [`Scan::prepare`].
@@ -44,17 +38,17 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ///
     /// [`Error::Plan`] where no kernel can do it, on the CPU too; whatever can go wrong when kernels are compiled.
     pub fn prepare(self, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
-        self.prepare_for(Also::Nothing, max_len)
+        self.prepare_for(call::Totals::None, max_len)
     }
 
-    fn prepare_for(mut self, also: Also, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
-        let task = self.task(also);
-        self.check_task(&task)?;
-        self.planned = true;
+    fn prepare_for(mut self, totals: call::Totals, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
+        let call = self.call(totals);
+        call.check()?;
         let kernels = match self.scanner.engine() {
             Engine::Cpu { .. } => Vec::new(),
-            Engine::Cuda(device) => self.load_chunks(device, max_len, also)?,
+            Engine::Cuda(device) => call.load_chunks(device, max_len)?,
         };
+        self.planned = true;
         Ok(Prepared { scan: self, max_len, _kernels: kernels })
     }
 }
@@ -66,7 +60,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`prepare`](Scan::prepare).
     pub fn prepare_with_total(self, max_len: usize) -> Result<Prepared<Op, H>, Error> {
-        self.prepare_for(Also::Total, max_len)
+        self.prepare_for(call::Totals::Last, max_len)
     }
 }
 
@@ -79,7 +73,7 @@ impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
     /// As [`prepare`](Scan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags,
     /// bits and keys.
     pub fn prepare_with_totals(self, max_len: usize) -> Result<Prepared<Op, Heads<'h>>, Error> {
-        self.prepare_for(Also::Totals, max_len)
+        self.prepare_for(call::Totals::PerSegment, max_len)
     }
 }
 
@@ -91,7 +85,7 @@ impl<Op: ScanOp, H, G> Prepared<Op, H, G> {
     }
 }
 
-fn check_len(len: usize, max_len: usize) -> Result<(), Error> {
+pub(crate) fn check_len(len: usize, max_len: usize) -> Result<(), Error> {
     if len > max_len { Err(Error::PreparedLength { len, max_len }) } else { Ok(()) }
 }
 
@@ -226,16 +220,8 @@ impl<Op: ScanOp> Prepared<Op, Heads<'_>, Totals> {
 /// ```
 #[must_use = "a scan does nothing until it is run"]
 pub struct DevicePrepared<Op: ScanOp, G = Prefixes> {
-    pub(crate) scanner: Scanner,
-    pub(crate) stream: Arc<CudaStream>,
-    pub(crate) work: DeviceWork,
-    pub(crate) operator: String,
-    /// Whether there is an initial value that was known when it was prepared.
-    pub(crate) has_initial: bool,
-    brings: Brings,
-    max_len: usize,
-    of_nothing: Option<Box<OfNothing<Op>>>,
-    goal: std::marker::PhantomData<G>,
+    handle: Handle,
+    of: PhantomData<fn() -> (Op, G)>,
 }
 
 impl<Op: ScanOp, H, G> fmt::Debug for Prepared<Op, H, G> {
@@ -246,63 +232,18 @@ impl<Op: ScanOp, H, G> fmt::Debug for Prepared<Op, H, G> {
 
 impl<Op: ScanOp, G> fmt::Debug for DevicePrepared<Op, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut handle = f.debug_struct("DevicePrepared");
-        handle.field("operator", &self.operator).field("brings", &self.brings).field("max_len", &self.max_len);
-        handle.finish_non_exhaustive()
+        f.debug_tuple("DevicePrepared").field(&self.handle).finish()
     }
-}
-
-/// What comes of no elements: where a graph finds it, too.
-struct OfNothing<Op: ScanOp> {
-    total: Op::Carry,
-    /// If it is a reduction.
-    result: Option<Op::Output>,
 }
 
 impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
-    pub(crate) fn new(
-        scan: &Scan<Op, NoHeads, G>,
-        stream: &Arc<CudaStream>,
-        brings: Brings,
-        max_len: usize,
-    ) -> Result<Self, Error> {
-        let device = scan.scanner.device_of(stream)?;
-        device.check_preparing(stream)?;
-        let work = DeviceWork::new(scan, device, stream, brings, Runs::Often(max_len))?;
-        let of_nothing = scan.initial_value.or_else(|| scan.op.start()).map(|total| {
-            let result = G::FOLDS.then(|| cpu::project(&scan.op, total)).transpose()?;
-            Ok::<_, Error>(Box::new(OfNothing { total, result }))
-        });
-        Ok(DevicePrepared {
-            scanner: scan.scanner.clone(),
-            stream: stream.clone(),
-            work,
-            operator: scan.op.source().name,
-            has_initial: scan.initial_value.is_some(),
-            brings,
-            max_len,
-            of_nothing: of_nothing.transpose()?,
-            goal: std::marker::PhantomData,
-        })
+    pub(crate) fn new(handle: Handle) -> Self {
+        DevicePrepared { handle, of: PhantomData }
     }
 
-    /// An error if it was not prepared for such runs, of `len` elements.
-    pub(crate) fn check(&self, brings: Brings, len: usize) -> Result<(), Error> {
-        check_len(len, self.max_len)?;
-        let Brings { heads, also, initial, len: has_len, layouts } = self.brings;
-        let found = (brings.also, brings.initial, brings.len, brings.layouts);
-        if heads.is_like(brings.heads) && (also, initial, has_len, layouts) == found {
-            return Ok(());
-        }
-        Err(Error::HandleMismatch { prepared: self.brings.to_string(), found: brings.to_string() })
-    }
-
-    pub(crate) fn total_of_nothing(&self) -> Option<&Op::Carry> {
-        self.of_nothing.as_ref().map(|nothing| &nothing.total)
-    }
-
-    pub(crate) fn result_of_nothing(&self) -> Option<&Op::Output> {
-        self.of_nothing.as_ref().and_then(|nothing| nothing.result.as_ref())
+    /// A run.
+    pub(crate) fn call(&self) -> DeviceScan<'_, Op, G> {
+        DeviceScan::of_handle(&self.handle)
     }
 }
 
@@ -313,17 +254,17 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
 impl<Op: ScanOp> DevicePrepared<Op> {
     /// Puts a value before the first element that is in device memory; see [`DeviceScan::init_from`].
     pub fn init_from<'a>(&'a self, value: &'a impl DeviceBuffer<Op::Carry>) -> DeviceScan<'a, Op> {
-        DeviceScan::of_prepared(self).init_from(value)
+        self.call().init_from(value)
     }
 
     /// Puts a value before the first element that arrives late; see [`DeviceScan::init_late`].
     pub fn init_late<'a>(&'a self, value: &'a LateValue<Op::Carry>) -> DeviceScan<'a, Op> {
-        DeviceScan::of_prepared(self).init_late(value)
+        self.call().init_late(value)
     }
 
     /// Reads the number of elements from device memory; see [`DeviceScan::len_from`].
     pub fn len_from<'a>(&'a self, len: &'a impl DeviceBuffer<u64>) -> DeviceScan<'a, Op> {
-        DeviceScan::of_prepared(self).len_from(len)
+        self.call().len_from(len)
     }
 
     /// As [`DeviceScan::run_into`].
@@ -332,7 +273,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
-        DeviceScan::of_prepared(self).run_into(input, output)
+        self.call().run_into(input, output)
     }
 
     /// As [`DeviceScan::run_in_place`].
@@ -341,7 +282,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        DeviceScan::of_prepared(self).run_in_place(buffer)
+        self.call().run_in_place(buffer)
     }
 
     /// As [`DeviceScan::run_into_with_total`].
@@ -351,7 +292,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
         output: &mut impl DeviceBufferMut<Op::Output>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        DeviceScan::of_prepared(self).run_into_with_total(input, output, total)
+        self.call().run_into_with_total(input, output, total)
     }
 
     /// As [`DeviceScan::run_in_place_with_total`].
@@ -364,7 +305,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        DeviceScan::of_prepared(self).run_in_place_with_total(buffer, total)
+        self.call().run_in_place_with_total(buffer, total)
     }
 }
 
@@ -376,6 +317,6 @@ impl<Op: ScanOp> DevicePrepared<Op, Totals> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
-        DeviceScan::of_prepared(self).run_into(input, output)
+        self.call().run_into(input, output)
     }
 }

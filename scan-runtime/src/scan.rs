@@ -8,24 +8,18 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, Reducti
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod axis;
-mod chunks;
 mod each;
-pub(crate) use chunks::HostPlaces;
 mod host;
-mod progress;
-pub(crate) use host::HostTotals;
-use progress::Progress;
-pub use progress::ScanProgress;
 mod segments;
 
+pub(crate) use axis::{AxisLayout, check_length, check_totals};
 pub use axis::{AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
-pub(crate) use axis::{check_length, check_totals};
 
 use crate::{
-    DeviceScan, Error, ScanOp, Scanner,
-    columns::Layouts,
+    DeviceScan, Error, ScanOp, ScanProgress, Scanner,
+    call::{self, Call, Initial, Layouts, Progress, Request},
     cpu::{self, Order},
-    cuda::{Constants, CudaDevice, InOut, SideBuffers, Task},
+    erased::Value,
     generate,
     heads::{HostHeads, NoHeads},
 };
@@ -43,33 +37,6 @@ pub struct Totals;
 
 impl Goal for Prefixes {}
 impl Goal for Totals {}
-
-/// What a scan gives besides its results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Also {
-    #[default]
-    Nothing,
-    /// The total, which is that of the last segment where it restarts.
-    Total,
-    /// The total of each segment.
-    Totals,
-}
-
-impl Also {
-    /// The total of each segment, if that is wanted.
-    pub(crate) fn totals(wanted: bool) -> Self {
-        if wanted { Also::Totals } else { Also::Nothing }
-    }
-
-    /// The scan that gives this as well.
-    pub(crate) fn of(self, spec: ScanSpec) -> ScanSpec {
-        match self {
-            Also::Nothing => spec,
-            Also::Total => spec.with_total(),
-            Also::Totals => spec.with_totals(),
-        }
-    }
-}
 
 mod sealed {
     /// Seals [`Goal`](super::Goal).
@@ -168,7 +135,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> fmt::Debug for Scan<Op, H, G> {
 /// ```
 pub type Reduce<Op, H = NoHeads> = Scan<Op, H, Totals>;
 
-impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
+impl<Op: ScanOp, G: Goal> Scan<Op, NoHeads, G> {
     /// Inclusive, without an initial value.
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
         let (kind, order, reduction) = (ScanKind::Inclusive, Order::Forward, Reduction::default());
@@ -352,80 +319,67 @@ impl<Op: ScanOp> Reduce<Op> {
     }
 }
 
-/// What a device is asked for.
+/// The call as data.
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
-    /// Of segments.
-    pub(crate) fn spec(&self) -> ScanSpec {
+    /// A call that gives these totals, too.
+    pub(crate) fn call(&self, totals: call::Totals) -> Call<'_> {
         let heads = self.heads.heads();
-        let spec = self.spec_of_elements().with_segments(heads.kind.segments());
-        match (heads.initial_values, self.initial_value) {
-            (Some(_), _) => spec.with_initial_values(),
-            (None, Some(_)) => spec.with_initial_value(),
-            (None, None) => spec,
-        }
-    }
-
-    /// Without segments and initial values.
-    fn spec_of_elements(&self) -> ScanSpec {
-        let spec = match self.kind {
-            ScanKind::Inclusive => ScanSpec::inclusive(),
-            ScanKind::Exclusive => ScanSpec::exclusive(),
+        let initial = match (heads.initial_values, self.initial_value) {
+            (Some(_), _) => Initial::Each,
+            (None, Some(_)) => Initial::Value,
+            (None, None) => Initial::None,
         };
-        let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
-        let spec = if G::FOLDS { spec.projecting() } else { spec };
-        self.layouts.of(spec)
-    }
-
-    /// What a device is asked for.
-    pub(crate) fn task(&self, also: Also) -> Task {
-        if G::FOLDS && self.heads.heads().kind.is_none() {
-            return Task::Reduce(self.reduction, self.initial_value.is_some());
-        }
-        let spec = self.spec();
-        Task::Scan(also.of(spec), self.shape())
-    }
-
-    /// Enqueues a scan: of columns, where `buffers` has these.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue), but for the constants.
-    unsafe fn enqueue(
-        &self,
-        device: &CudaDevice,
-        stream: &Arc<CudaStream>,
-        spec: ScanSpec,
-        buffers: InOut<'_>,
-        side: SideBuffers,
-    ) -> Result<(), Error> {
-        let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-        let kernels = match buffers.columns {
-            Some(columns) => {
-                let task = Task::Columns(spec, self.shape());
-                device.kernels_of_columns(&self.op, &task, columns, (buffers.input, buffers.output))?
-            }
-            None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
+        let request = Request {
+            kind: self.kind,
+            order: self.order,
+            reduction: G::FOLDS.then_some(self.reduction),
+            heads: heads.kind,
+            initial,
+            totals,
+            len_on_device: false,
+            layouts: self.layouts,
         };
-        // SAFETY: the caller vouches for the buffers; the constants are those of the operator.
-        unsafe { kernels.enqueue(stream, &constants, side, buffers) }
+        Call {
+            scanner: &self.scanner,
+            op: &self.op,
+            request,
+            overrides: self.overrides.as_deref(),
+            initial_value: self.initial_value.as_ref().map(|value| value as &dyn Value),
+            heads,
+            progress: self.progress.as_ref(),
+        }
     }
 
-    /// An error where the planner refuses a task.
-    pub(crate) fn check_task(&self, task: &Task) -> Result<(), Error> {
-        let operator = self.op.source();
-        match task {
-            Task::Scan(spec, shape) => self.scanner.plans(&operator, spec, shape).map(drop)?,
-            Task::Columns(spec, shape) => {
-                generate::plan_columns(&operator, spec, &self.scanner.limits(), shape).map(drop)?;
-            }
-            Task::Reduce(reduction, initial_value) => {
-                generate::plan_reduction(&operator, *initial_value, &self.scanner.limits(), *reduction).map(drop)?;
-            }
-            Task::LastResults(segments) => {
-                generate::plan_last_results(&operator, segments, &self.scanner.limits()).map(drop)?;
-            }
+    pub(crate) fn spec(&self) -> ScanSpec {
+        self.call(call::Totals::None).spec()
+    }
+}
+
+/// Reports.
+impl<Op: ScanOp, H, G> Scan<Op, H, G> {
+    /// Calls `report` as parts of a run of host memory are done: on a GPU after each
+    /// [chunk](crate::Staging::with_chunk_bytes), else once, at the end. The last report of a run without an error has
+    /// all elements. The reports of a run come one after the other, also from other threads; the run waits for each.
+    /// Runs of device memory do not report.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let sums = Scanner::new()?.scan(ops::sum()).with_progress(|progress| eprint!("\r{progress}  "));
+    /// assert_eq!(sums.run(&[1, 2, 3])?, [1, 3, 6]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn with_progress(mut self, report: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Progress::new(report));
+        self
+    }
+
+    /// Reports that all elements are done.
+    #[inline]
+    pub(crate) fn report_all(&self, len: usize) {
+        if let Some(progress) = &self.progress {
+            progress.report(ScanProgress { done: len, of: len });
         }
-        Ok(())
     }
 }
 

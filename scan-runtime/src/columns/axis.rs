@@ -3,21 +3,23 @@
 use std::{fmt, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
-use scan_codegen::{ArrayKind, Segments};
+use scan_codegen::ArrayKind;
 
 use super::{
     Columns, Lengths,
-    device::Arrays,
-    kinds::{Lanes, Words},
+    kinds::Lanes,
     layouts,
-    strided::check_strided,
     tuples::{DeviceSinks, DeviceSources, Sinks, Sources},
 };
 use crate::{
     AxisPlan, AxisScan, DeviceAxisScan, DeviceBuffer, DeviceBufferMut, Error, KernelSource, ScanOp,
+    call::{HostPlaces, Initial, Totals},
     cpu::InColumns,
-    device_scan::{DeviceTotals, Total},
-    scan::{Also, HostPlaces, check_length, check_totals},
+    device::{
+        DeviceTotals,
+        arrays::{OfFields, array_mut},
+    },
+    scan::{check_length, check_totals},
     scanner::Engine,
 };
 
@@ -128,7 +130,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
     {
-        check_totals(&self.scan.axis, totals.len())?;
+        check_totals(&self.scan.along.axis, totals.len())?;
         // SAFETY: the totals are exclusively borrowed, and as many as the columns.
         unsafe { self.run_all(input, output, totals.as_mut_ptr()) }
     }
@@ -141,7 +143,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
     {
-        let AxisScan { axis, scan, .. } = &self.scan;
+        let AxisScan { scan, along } = &self.scan;
+        let axis = &along.axis;
         let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
         input.items(&mut |items| inputs.add(items));
         output.items(&mut |items| outputs.add(items));
@@ -151,8 +154,9 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         if output_len != axis.len() && !O::KINDS.iter().all(in_memory_order) {
             return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
         }
-        let each = self.scan.has_each(Also::totals(!totals.is_null()));
-        let (is_of_rows, memory) = (self.scan.is_of_rows(each), matches!(scan.scanner.engine(), Engine::Cpu { .. }));
+        let request = scan.call(Totals::per_segment(!totals.is_null())).request;
+        let has_values = request.initial == Initial::Each || !totals.is_null();
+        let (is_of_rows, memory) = (along.is_of_rows(&request), matches!(scan.scanner.engine(), Engine::Cpu { .. }));
         // Kernels of columns read no indices.
         let lanes = Lanes { len: input_len, memory: memory || !is_of_rows, row: input_len, axis: Some(axis) };
         let input = input.hold(lanes)?;
@@ -160,7 +164,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         let (from, to) = (I::at(&input), O::at(&mut output));
         match is_of_rows {
             // SAFETY: what is held has an item in each array for each element: rows leave no gaps.
-            true if each => unsafe { scan.run_each_at_columns(from, to, axis.len(), totals)? },
+            true if has_values => unsafe { scan.run_each_at_columns(from, to, axis.len(), totals)? },
             // SAFETY: as above.
             true => unsafe { scan.run_at_columns(from, to, axis.len(), false) }.map(drop)?,
             false => {
@@ -203,10 +207,10 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     /// The lengths of the arrays, which have to hold the elements and the results: those that are told, or what is
     /// needed.
     fn checked_lengths(&self, input: Option<usize>, output: Option<usize>) -> Result<(usize, usize), Error> {
-        let (needed, room) = (self.axis.input_len(), self.axis.output_len());
+        let (needed, room) = (self.along.axis.input_len(), self.along.axis.output_len());
         let (input, output) = (input.unwrap_or(needed), output.unwrap_or(room));
-        check_length(&self.axis, "input", input, needed)?;
-        check_length(&self.axis, "output", output, room)?;
+        check_length(&self.along.axis, "input", input, needed)?;
+        check_length(&self.along.axis, "output", output, room)?;
         Ok((input, output))
     }
 }
@@ -282,41 +286,15 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run_all(input, output, DeviceTotals::Each(totals))
+        self.run_all(input, output, DeviceTotals::PerSegment(array_mut(totals)))
     }
 
     fn run_all(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
-        mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
-        totals: Total<'_, Op>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
-        let DeviceAxisScan { scan: AxisScan { scan, .. }, stream, .. } = self.scan;
-        let device = scan.scanner.device_of(stream)?;
-        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of("output"));
-        input.describe(&mut |array| inputs.add(device, array));
-        output.describe(&mut |array| outputs.add(device, array));
-        let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
-        self.scan.scan.checked_lengths(inputs.len, outputs.len)?;
-        if let Some(array) = inputs.empty {
-            return Err(Error::NothingToGather { array });
-        }
-        let axis = &self.scan.scan.axis;
-        for &(array, found, strides) in inputs.strided.iter() {
-            check_strided(array, axis, strides, found)?;
-        }
-        let own: Vec<_> = inputs.strided.iter().map(|(.., strides)| *strides).collect();
-        let layout = (!own.is_empty()).then(|| axis.layout_with(&own));
-        let spec = scan.spec().with_kinds(inputs.kinds, outputs.kinds);
-        // Rows whose arrays lie in different ways are scanned as columns.
-        let spec = if layout.is_some() { spec.with_segments(Segments::None) } else { spec };
-        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let row = axis.shape()[axis.axis()];
-        let (mut reading, mut writing) = (Words::of_axis(row, layout.as_ref()), Words::new());
-        input.words(stream, &mut reading);
-        output.words(stream, &mut writing);
-        // SAFETY: the buffers are borrowed from live slices, which hold the arrays and, exclusively, the results; they
-        // are the arrays of the spec.
-        unsafe { self.scan.enqueue(device, spec, (reading.words(), writing.words()), layout.as_ref(), totals) }
+        self.scan.call.run(Some(&OfFields::new(input)), &mut OfFields::new(output), totals)
     }
 }

@@ -1,18 +1,16 @@
 //! Scans of arrays in device memory.
 
-use scan_codegen::{ArrayKind, ArrayKinds};
-
 use super::{
-    Columns, Lengths, common_len,
-    kinds::{Described, Words},
-    layouts,
+    Columns, layouts,
     tuples::{DeviceSinks, DeviceSources},
 };
 use crate::{
     DeviceBufferMut, DevicePrepared, DeviceScan, Error, ScanOp,
-    cuda::{CudaDevice, InOut},
-    device_scan::{DeviceTotals, Total, side_output},
-    few::Few,
+    call::Totals,
+    device::{
+        DeviceTotals,
+        arrays::{OfFields, array_mut},
+    },
 };
 
 /// A scan of device memory whose input and output have an array for each field of an element, made by
@@ -64,7 +62,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
     where
         Op: ScanOp<Input: Columns, Output: Columns>,
     {
-        DeviceScan::of_prepared(self).columns()
+        self.call().columns()
     }
 }
 
@@ -90,7 +88,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         max_len: usize,
     ) -> Result<DevicePrepared<Op>, Error> {
-        self.like(&input, &output).prepare(max_len)
+        self.prepare_for(input, output, Totals::None, max_len)
     }
 
     /// As [`prepare_like`](DeviceColumnScan::prepare_like), for runs that give the total, too.
@@ -104,20 +102,18 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         max_len: usize,
     ) -> Result<DevicePrepared<Op>, Error> {
-        self.like(&input, &output).prepare_with_total(max_len)
+        self.prepare_for(input, output, Totals::Last, max_len)
     }
 
-    /// The scan of arrays of these kinds.
-    fn like(
+    fn prepare_for(
         &self,
-        input: &impl DeviceSources<<Op::Input as Columns>::Fields>,
-        output: &impl DeviceSinks<<Op::Output as Columns>::Fields>,
-    ) -> DeviceScan<'_, Op> {
-        let (mut inputs, mut outputs) = (Few::<ArrayKind>::default(), Few::<ArrayKind>::default());
-        input.describe(&mut |array| inputs.push(array.kind));
-        output.describe(&mut |array| outputs.push(array.kind));
-        let [inputs, outputs] = [inputs, outputs].map(|kinds| ArrayKinds::new(kinds.iter().copied()));
-        self.scan.with_kinds(inputs, outputs)
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: Totals,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        let (input, output) = (OfFields::new(input), OfFields::new(output));
+        self.scan.call.prepare_for(&input, &output, totals, max_len).map(DevicePrepared::new)
     }
 
     /// As [`DeviceScan::prepare_with_total`], for runs by columns.
@@ -166,7 +162,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run_all(input, output, DeviceTotals::Last(total))
+        self.run_all(input, output, DeviceTotals::Last(array_mut(total)))
     }
 
     /// Scans device slices or views into others of the same length, and writes the total of each segment to `totals`,
@@ -181,87 +177,15 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run_all(input, output, DeviceTotals::Each(totals))
+        self.run_all(input, output, DeviceTotals::PerSegment(array_mut(totals)))
     }
 
     fn run_all(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
-        mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
-        total: Total<'_, Op>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
-        let device = self.scan.device()?;
-        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of("output"));
-        input.describe(&mut |array| inputs.add(device, array));
-        output.describe(&mut |array| outputs.add(device, array));
-        let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
-        let scan = self.scan.with_kinds(inputs.kinds, outputs.kinds);
-        let len = common_len(inputs.len, outputs.len)?;
-        scan.check_run(len, len, side_output(&total))?;
-        if len == 0 {
-            return scan.write_totals_of_nothing(total);
-        }
-        if let Some(array) = inputs.empty {
-            return Err(Error::NothingToGather { array });
-        }
-        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (mut reading, mut writing, stream) = (Words::of_rows(scan.row()), Words::new(), scan.stream());
-        input.words(stream, &mut reading);
-        output.words(stream, &mut writing);
-        let buffers = InOut { input: reading.words(), output: writing.words(), len: len as u64, columns: None };
-        let also = total.also();
-        let total = total.buffer().map(|total| total.device_ptr_mut(stream));
-        // SAFETY: the buffers are borrowed from live slices: of `len` items, of as many places, or of as many items as
-        // places can be among. Those of the output are borrowed exclusively, so that none overlaps another one. They
-        // are the arrays of the layouts.
-        unsafe { scan.enqueue_at(buffers, len as u64, also, total.as_ref().map_or(0, |(pointer, _writing)| *pointer)) }
-    }
-}
-
-/// What is found of the arrays of an input or of an output.
-pub(super) struct Arrays<'s> {
-    what: &'static str,
-    lengths: Lengths,
-    kinds: Few<ArrayKind>,
-    /// Those with strides of their own: which ones, their items, and the strides.
-    strided: Few<(usize, usize, &'s [usize])>,
-    /// The first array that has places among no items.
-    empty: Option<usize>,
-    foreign: Option<Error>,
-}
-
-/// The same where nothing is wrong.
-pub(super) struct Checked<'s> {
-    pub(super) len: Option<usize>,
-    pub(super) strided: Few<(usize, usize, &'s [usize])>,
-    pub(super) kinds: ArrayKinds,
-    pub(super) empty: Option<usize>,
-}
-
-impl<'s> Arrays<'s> {
-    pub(super) fn of(what: &'static str) -> Self {
-        let (kinds, strided) = (Few::default(), Few::default());
-        Arrays { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
-    }
-
-    pub(super) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {
-        if array.kind == ArrayKind::Strided {
-            self.strided.push((self.kinds.len(), array.count, array.strides));
-        }
-        if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
-            self.empty.get_or_insert(self.kinds.len());
-        }
-        self.kinds.push(array.kind);
-        self.lengths.add(array.len);
-        for stream in array.streams.into_iter().flatten() {
-            let checked = device.check_context(self.what, stream);
-            self.foreign = self.foreign.take().or(checked.err());
-        }
-    }
-
-    pub(super) fn checked(self) -> Result<Checked<'s>, Error> {
-        self.foreign.map_or(Ok(()), Err)?;
-        let kinds = ArrayKinds::new(self.kinds.iter().copied());
-        Ok(Checked { len: self.lengths.len()?, strided: self.strided, kinds, empty: self.empty })
+        self.scan.call.run(Some(&OfFields::new(input)), &mut OfFields::new(output), totals)
     }
 }

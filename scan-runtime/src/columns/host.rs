@@ -13,10 +13,10 @@ use super::{
 use crate::{
     Error, HostHeads, KernelSource, NoHeads, PlanError, Plans, Scan, ScanOp,
     aot::{Precompile, Wanted},
+    call::{HostPlaces, HostTotals, Totals},
     cpu::{self, InColumns},
     cuda::Task,
     heads::HeadKind,
-    scan::{Also, HostPlaces, HostTotals},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -170,7 +170,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
     {
-        self.kernels::<I, O>(Also::Nothing)
+        self.kernels::<I, O>(Totals::None)
     }
 
     /// As [`kernels_like`](ColumnScan::kernels_like), for runs that give the total, too.
@@ -179,16 +179,16 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
     {
-        self.kernels::<I, O>(Also::Total)
+        self.kernels::<I, O>(Totals::Last)
     }
 
-    fn kernels<I, O>(&self, also: Also) -> Wanted
+    fn kernels<I, O>(&self, totals: Totals) -> Wanted
     where
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
     {
         let [inputs, outputs] = [I::KINDS, O::KINDS].map(|kinds| ArrayKinds::new(kinds.iter().copied()));
-        let spec = also.of(self.scan.spec()).with_kinds(inputs, outputs);
+        let spec = self.scan.call(totals).spec().with_kinds(inputs, outputs);
         Wanted::new(&self.scan.op, vec![Task::Scan(spec, self.scan.shape())])
     }
 
@@ -282,7 +282,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
         }
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
-                self.check_planned(Also::Nothing)?;
+                self.check_planned(Totals::None)?;
                 let _telling = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
@@ -296,9 +296,12 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
                 let places = HostPlaces::in_columns::<Op>(input, output, len);
                 let mut total = MaybeUninit::uninit();
                 let with_total = with_total && len > 0;
-                let totals = HostTotals::total(with_total, &mut total);
+                let (wanted, totals) = match with_total {
+                    true => (Totals::Last, HostTotals::last(&mut total)),
+                    false => (Totals::None, HostTotals::NONE),
+                };
                 // SAFETY: as above.
-                unsafe { self.run_on_device(device, &places, totals)? };
+                unsafe { self.call(wanted).scan_on_device(device, &places, totals)? };
                 Ok(if with_total {
                     // SAFETY: the kernels have written the total that was asked of them.
                     Some(unsafe { total.assume_init() })

@@ -1,11 +1,16 @@
 //! Kinds of arrays: slices, indices, gathered inputs, scattered outputs, and outputs that are not written.
 
-use std::{ptr, sync::Arc};
+use std::ptr;
 
-use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use scan_codegen::{ArrayKind, Axis, ColumnLayout, MAX_ELEMENT_BYTES};
+use cudarc::driver::CudaStream;
+use scan_codegen::{ArrayKind, Axis};
 
-use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room, sealed::Sealed};
+use crate::{
+    DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset,
+    device::arrays::{Described, NO_MEMORY, Words},
+    room::room,
+    sealed::Sealed,
+};
 
 /// An input in which each item is its own index; no memory is read. It is as long as the other arrays are.
 ///
@@ -551,103 +556,6 @@ unsafe impl<T: ScanElement> Sink<T> for Discard {
         held.as_mut().map_or(ptr::null_mut(), Vec::as_mut_ptr)
     }
     unsafe fn finish(_: Option<Vec<T>>) {}
-}
-
-/// What is known of an array in device memory before a run.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Described<'s> {
-    pub(super) kind: ArrayKind,
-    /// How many items the scan reads or writes, if the array tells.
-    pub(super) len: Option<usize>,
-    /// How many items places can be among.
-    pub(super) count: usize,
-    pub(super) streams: [Option<&'s Arc<CudaStream>>; 2],
-    /// The strides of its own, if it has some.
-    pub(super) strides: &'s [usize],
-}
-
-impl<'s> Described<'s> {
-    /// An array that lies in one buffer of `len` items.
-    pub(super) fn of_slice(kind: ArrayKind, len: usize, stream: &'s Arc<CudaStream>) -> Self {
-        Described { kind, len: Some(len), count: len, streams: [Some(stream), None], strides: &[] }
-    }
-}
-
-pub(super) const NO_MEMORY: Described<'static> =
-    Described { kind: ArrayKind::NoMemory, len: None, count: usize::MAX, streams: [None; 2], strides: &[] };
-
-/// What kernels are given for the arrays of an input or of an output, and the guards of cudarc, which record the events
-/// by which it orders work on several streams.
-#[doc(hidden)]
-pub struct Words<'s> {
-    words: [u64; WORDS],
-    count: usize,
-    /// Items of a row, where there are rows.
-    row: Option<usize>,
-    /// How arrays with strides of their own lie, and how many of them there are so far.
-    layout: Option<&'s ColumnLayout>,
-    strided: usize,
-    guards: [Option<SyncOnDrop<'s>>; 2 * MOST_ARRAYS],
-    guarded: usize,
-}
-
-/// The most arrays of an input or output.
-const MOST_ARRAYS: usize = crate::few::MOST_ARRAYS;
-
-/// The most words: those of arrays with strides of their own, and of edge values, which make up an element at most,
-/// each in whole words. The planner refuses larger elements.
-const WORDS: usize = 10 * MOST_ARRAYS + MAX_ELEMENT_BYTES / size_of::<u64>();
-
-impl<'s> Words<'s> {
-    pub(super) fn new() -> Self {
-        let guards = [const { None }; 2 * MOST_ARRAYS];
-        Words { words: [0; WORDS], count: 0, row: None, layout: None, strided: 0, guards, guarded: 0 }
-    }
-
-    /// The same of rows of so many items, if there are rows.
-    pub(super) fn of_rows(row: Option<usize>) -> Self {
-        Words { row, ..Words::new() }
-    }
-
-    /// The same of columns of so many items, and how arrays lie that have strides of their own.
-    pub(super) fn of_axis(row: usize, layout: Option<&'s ColumnLayout>) -> Self {
-        Words { row: Some(row), layout, ..Words::new() }
-    }
-
-    /// The items of a row; without rows all `items`.
-    pub(super) fn push_row(&mut self, items: usize) {
-        self.push(self.row.unwrap_or(items) as u64);
-    }
-
-    /// The strides of the next array that has its own.
-    pub(super) fn push_strides(&mut self) {
-        let number = self.strided;
-        self.strided += 1;
-        if let Some(layout) = self.layout {
-            layout.strided_words(number).for_each(|word| self.push(word));
-        }
-    }
-
-    pub(super) fn push(&mut self, word: u64) {
-        if let Some(place) = self.words.get_mut(self.count) {
-            *place = word;
-            self.count += 1;
-        }
-    }
-
-    pub(super) fn push_pointer(&mut self, (pointer, guard): (sys::CUdeviceptr, SyncOnDrop<'s>)) {
-        self.push(pointer);
-        if let Some(place) = self.guards.get_mut(self.guarded) {
-            *place = Some(guard);
-            self.guarded += 1;
-        }
-    }
-
-    /// A word at least: kernels are given one byte where there is no array.
-    pub(super) fn words(&self) -> &[u64] {
-        self.words.get(..self.count.max(1)).unwrap_or_default()
-    }
 }
 
 /// An array of inputs of type `T` in device memory: a slice or view, [`indices`], a [`device_gather`], a neighbour

@@ -3,9 +3,15 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::{Described, DeviceSource, Lanes, Source, Words};
+use super::kinds::{DeviceSource, Lanes, Source};
 use super::strided::{check_apart, each_place};
-use crate::{DeviceBuffer, Error, ScanElement, element::bytes_of, room::room, sealed::Sealed};
+use crate::{
+    DeviceBuffer, Error, ScanElement,
+    device::arrays::{Described, Words},
+    element::bytes_of,
+    room::room,
+    sealed::Sealed,
+};
 
 /// An input in which item `i` is the item before item `i` of a slice in host memory, or, where `AFTER` holds, the one
 /// after it. Made by [`previous`] and [`next`].

@@ -3,8 +3,13 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::{Described, DeviceSource, Lanes, Source, Words};
-use crate::{DeviceBuffer, Error, ScanElement, room::room, sealed::Sealed};
+use super::kinds::{DeviceSource, Lanes, Source};
+use crate::{
+    DeviceBuffer, Error, ScanElement,
+    device::arrays::{Described, Words},
+    room::room,
+    sealed::Sealed,
+};
 
 /// An input with strides of its own, in host memory. Made by [`strided`].
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +70,7 @@ pub fn strided<'a, T: ScanElement>(items: &'a [T], strides: &'a [usize]) -> Stri
 }
 
 /// Checks that an array has so many items as its strides reach.
-pub(super) fn check_strided(array: usize, axis: &Axis, strides: &[usize], found: usize) -> Result<(), Error> {
+pub(crate) fn check_strided(array: usize, axis: &Axis, strides: &[usize], found: usize) -> Result<(), Error> {
     let expected = axis.len_with(strides)?;
     match found < expected {
         true => Err(Error::StridedLength { array, found, expected, shape: axis.shape().to_vec() }),

@@ -5,12 +5,14 @@ use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{
-        Described, DeviceSink, DeviceSource, Lanes, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words,
-        check_computed,
-    },
+    kinds::{DeviceSink, DeviceSource, Lanes, PlacedAt, ScatterComputed, Sink, Source, check_computed},
 };
-use crate::{DeviceBufferMut, Error, ScanElement, room::room, sealed::Sealed};
+use crate::{
+    DeviceBufferMut, Error, ScanElement,
+    device::arrays::{Described, NO_MEMORY, Words},
+    room::room,
+    sealed::Sealed,
+};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///

@@ -19,7 +19,7 @@ use super::{
     ranges::{Range, Ranges, Task, at_once},
     read, write,
 };
-use crate::{Error, ScanOp, op::checked_source, telemetry::timed};
+use crate::{Error, erased::Erased, telemetry::timed};
 
 /// Scans with the same key share their kernels on a device. The identity is part of the kernels' text, and whether
 /// tables are short.
@@ -32,77 +32,58 @@ pub(super) struct KernelsKey {
 }
 
 impl KernelsKey {
-    fn new<Op: ScanOp>(op: &Op, task: &Task) -> Self {
-        let identity = op.identity().as_ref().map(crate::element::bytes_of);
+    fn new(op: &dyn Erased, task: &Task) -> Self {
         let tables = op.parameters().tables().iter().map(|at| at.short).collect();
-        KernelsKey { operator: TypeId::of::<Op>(), identity, tables, task: task.clone() }
+        KernelsKey { operator: op.id(), identity: op.identity(), tables, task: task.clone() }
     }
 }
 
-/// A function that gives an operator's source, called only if it is needed.
-type Source<'a> = &'a (dyn Fn() -> Result<OpSource, Error> + Sync);
-
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
-    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        self.kernels_for(KernelsKey::new(op, &task), &|| checked_source(op), &task, len)
+    pub(crate) fn kernels(&self, op: &dyn Erased, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
+        self.ranges_of(op, task)
+            .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_len(len)))
+            .map_err(named)
     }
 
     /// The kernels for a scan with `op` along an axis, of columns that lie like this, in arrays that begin at
     /// these addresses.
-    pub(crate) fn kernels_of_columns<Op: ScanOp>(
+    pub(crate) fn kernels_of_columns(
         &self,
-        op: &Op,
+        op: &dyn Erased,
         task: &Task,
         columns: &ColumnLayout,
         (input, output): (&[u64], &[u64]),
     ) -> Result<Arc<Kernels>, Error> {
-        self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)
+        self.ranges_of(op, task)
             .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_columns(columns, input, output)))
             .map_err(named)
     }
 
     /// The same for arrays that begin anywhere, those for the best aligned ones first.
-    pub(crate) fn all_kernels_of_columns<Op: ScanOp>(
+    pub(crate) fn all_kernels_of_columns(
         &self,
-        op: &Op,
+        op: &dyn Erased,
         task: &Task,
         columns: &ColumnLayout,
     ) -> Result<Vec<Arc<Kernels>>, Error> {
         let all = || {
-            let ranges = self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)?;
+            let ranges = self.ranges_of(op, task)?;
             let wanted: Vec<_> = ranges.iter().filter(|range| range.plan.suits(columns, &[], &[])).collect();
             at_once(&wanted, |range| self.kernels_of(&ranges.operator, range))
         };
         all().map_err(named)
     }
 
-    /// Not compiled anew for every operator; as what follows.
-    fn kernels_for(&self, key: KernelsKey, source: Source<'_>, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        self.ranges_of(key, source, task)
-            .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_len(len)))
-            .map_err(named)
-    }
-
     /// The kernels for a task with `op` on up to `max_len` elements, each with the minimum and maximum number of
     /// elements.
-    pub(super) fn kernels_up_to<Op: ScanOp>(
+    pub(super) fn kernels_up_to(
         &self,
-        op: &Op,
+        op: &dyn Erased,
         task: &Task,
         max_len: u64,
     ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
-        self.kernels_for_up_to(KernelsKey::new(op, task), &|| checked_source(op), task, max_len)
-    }
-
-    fn kernels_for_up_to(
-        &self,
-        key: KernelsKey,
-        source: Source<'_>,
-        task: &Task,
-        max_len: u64,
-    ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
-        let ranges = self.ranges_of(key, source, task)?;
+        let ranges = self.ranges_of(op, task)?;
         let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
         let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
         let kernels = |&(range, end): &(&Range, u64)| {
@@ -112,10 +93,11 @@ impl CudaDevice {
         if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }
 
-    fn ranges_of(&self, key: KernelsKey, source: Source<'_>, task: &Task) -> Result<Arc<Ranges>, Error> {
+    fn ranges_of(&self, op: &dyn Erased, task: &Task) -> Result<Arc<Ranges>, Error> {
+        let key = KernelsKey::new(op, task);
         let known = read(&self.kernels).get(&key).cloned();
         let slot = known.unwrap_or_else(|| write(&self.kernels).entry(key).or_default().clone());
-        slot.get_or_make(|| self.ranges(source()?, task)).cloned()
+        slot.get_or_make(|| self.ranges(op.checked_source()?, task)).cloned()
     }
 
     fn kernels_of(
@@ -146,7 +128,7 @@ impl CudaDevice {
     }
 
     /// Drops the kernels for a task with `op`; those in use stay until they are no longer used.
-    pub(crate) fn forget<Op: ScanOp>(&self, op: &Op, task: &Task) {
+    pub(crate) fn forget(&self, op: &dyn Erased, task: &Task) {
         let forgotten = write(&self.kernels).remove(&KernelsKey::new(op, task));
         drop(forgotten); // calls the driver, so after the lock is released
     }

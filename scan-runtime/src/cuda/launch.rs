@@ -1,6 +1,6 @@
 //! Launches: a plan's schedule with its arguments filled in.
 
-use std::{any::type_name, ffi::c_void, ptr, sync::Arc};
+use std::{ffi::c_void, ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, DriverError, result, sys};
 use scan_codegen::{Argument, ColumnLayout};
@@ -11,7 +11,7 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, ScanElement, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
+use crate::{Error, Parameters, erased::Erased, parameters::TableAt, telemetry::launching};
 
 /// The device memory of a scan in addition to its input and output; null if not needed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,21 +57,9 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    pub(crate) fn new<Op: ScanOp>(
-        stream: &CudaStream,
-        op: &Op,
-        initial_value: Option<&impl ScanElement>,
-    ) -> Result<Self, Error> {
-        let initial_value = initial_value.map(bytes_of).unwrap_or_default();
-        Constants::of(stream, type_name::<Op>(), op.parameters(), initial_value)
-    }
-
-    fn of(
-        stream: &CudaStream,
-        name: &'static str,
-        parameters: Parameters,
-        initial_value: Vec<u8>,
-    ) -> Result<Self, Error> {
+    /// With the bytes of an initial value, if there is one.
+    pub(crate) fn new(stream: &CudaStream, op: &dyn Erased, initial_value: Option<Vec<u8>>) -> Result<Self, Error> {
+        let parameters = op.parameters();
         let mut operator = parameters.bytes().to_vec();
         for TableAt { offset, table, .. } in parameters.tables() {
             let pointer = table.copies().pointer(stream, table.bytes())?.to_le_bytes();
@@ -79,6 +67,7 @@ impl Constants {
         }
         let operator_bytes = operator.len();
         operator.resize(operator_bytes.max(1), 0); // an empty struct is one byte in CUDA
+        let (name, initial_value) = (op.type_name(), initial_value.unwrap_or_default());
         Ok(Constants { name, operator, operator_bytes, initial_value, _parameters: parameters })
     }
 }

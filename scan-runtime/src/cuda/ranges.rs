@@ -16,7 +16,7 @@ use super::{
     lock,
     made::Made,
 };
-use crate::{Error, ScanOp, generate, tune};
+use crate::{Error, erased::Erased, generate, tune};
 
 /// The task of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -197,7 +197,7 @@ impl CudaDevice {
 
     /// From now on scans with `op` have this shape, for a range of lengths. Returns whether it is stored for other
     /// processes.
-    pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
+    pub(crate) fn keep_tuned(&self, op: &dyn Erased, spec: &ScanSpec, new: Tuned) -> bool {
         let entry = self.tuned_entry(&op.source(), spec);
         let kept = self.stores.disk.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
         tune::replace(lock(&self.tuned).entry(entry).or_default(), new);

@@ -13,7 +13,7 @@ use super::{
     lock, named,
     workspace::{PER_THREAD, Workspace, is_captured},
 };
-use crate::{Error, ScanOp};
+use crate::{Error, erased::Erased};
 
 /// Kernels that are loaded, and their constant arguments.
 #[derive(Debug)]
@@ -58,12 +58,12 @@ struct Range {
 
 impl Work {
     /// The constants are made of the operator and the initial value as they are now.
-    pub(crate) fn new<Op: ScanOp>(
+    pub(crate) fn new(
         device: &CudaDevice,
         stream: &Arc<CudaStream>,
-        op: &Op,
+        op: &dyn Erased,
         constants: Constants,
-        task: Task,
+        task: &Task,
         runs: Runs,
     ) -> Result<Self, Error> {
         let max_len = match runs {
@@ -73,15 +73,15 @@ impl Work {
             }
             Runs::Often(max_len) => max_len as u64,
         };
-        let ranges = device.kernels_up_to(op, &task, max_len).map_err(named)?;
+        let ranges = device.kernels_up_to(op, task, max_len).map_err(named)?;
         Ok(Work::Often(Prepared::new(stream, constants, ranges, None)?))
     }
 
     /// The same for many runs along an axis of an array that lies like this.
-    pub(crate) fn along_axis<Op: ScanOp>(
+    pub(crate) fn along_axis(
         device: &CudaDevice,
         stream: &Arc<CudaStream>,
-        op: &Op,
+        op: &dyn Erased,
         constants: Constants,
         task: &Task,
         columns: &ColumnLayout,
@@ -159,12 +159,7 @@ impl CudaDevice {
     }
 
     /// Loads the kernels of a task on up to `max_len` elements, and holds them.
-    pub(crate) fn load_up_to<Op: ScanOp>(
-        &self,
-        op: &Op,
-        task: &Task,
-        max_len: usize,
-    ) -> Result<Vec<Arc<Kernels>>, Error> {
+    pub(crate) fn load_up_to(&self, op: &dyn Erased, task: &Task, max_len: usize) -> Result<Vec<Arc<Kernels>>, Error> {
         let ranges = self.kernels_up_to(op, task, max_len as u64).map_err(named)?;
         ranges.into_iter().map(|(_, _, kernels)| kernels.load_code().map(|()| kernels)).collect()
     }

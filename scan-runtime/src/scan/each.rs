@@ -1,10 +1,9 @@
 //! Scans of segments of which each has an initial value, or a total, of its own, in host memory.
 
-use std::ptr;
-
-use super::{Also, Goal, HostPlaces, HostTotals, Scan};
+use super::{Goal, Scan};
 use crate::{
     Error, Heads, HostHeads, ScanElement, ScanOp,
+    call::{HostPlaces, HostTotals, Totals},
     cpu::{self, Elements, Memory, TotalsAt},
     error::{expect_len, expect_output},
     heads::InitialValues,
@@ -194,19 +193,15 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         host: &HostPlaces,
         totals: *mut Op::Carry,
     ) -> Result<(), Error> {
-        let also = if totals.is_null() { Also::Nothing } else { Also::Totals };
+        let wanted = Totals::per_segment(!totals.is_null());
         let count = self.check_each(host.len)?;
         match self.scanner.engine() {
             Engine::Cuda(device) if host.len > 0 => {
-                let totals = match also {
-                    Also::Nothing => HostTotals::NONE,
-                    _ => HostTotals { also, at: totals.cast(), bytes: count.saturating_mul(size_of::<Op::Carry>()) },
-                };
                 // SAFETY: the caller vouches for the memory.
-                unsafe { self.run_on_device(device, host, totals) }
+                unsafe { self.call(wanted).scan_on_device(device, host, HostTotals::per_segment(totals, count)) }
             }
             _ => {
-                self.check_planned(also)?;
+                self.check_planned(wanted)?;
                 let _span = tells_of_calls().then(|| computing::<Op>(host.len));
                 let Scan { op, kind, order, initial_value, .. } = self;
                 let (heads, totals) = (self.heads.heads(), (!totals.is_null()).then_some(TotalsAt(totals)));
@@ -218,9 +213,4 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             }
         }
     }
-}
-
-impl HostTotals {
-    /// No total.
-    pub(super) const NONE: HostTotals = HostTotals { also: Also::Nothing, at: ptr::null_mut(), bytes: 0 };
 }

@@ -1,40 +1,20 @@
 //! Runs over host memory: the one path from a call to the CPU backend or to the device.
 
-use std::{mem::MaybeUninit, ptr, sync::Arc};
+use std::{mem::MaybeUninit, ptr};
 
-use cudarc::driver::CudaStream;
 use scan_codegen::{PlanError, ScanKind};
 
-use super::{Also, chunks::HostPlaces};
 use crate::{
-    Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
+    Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp,
+    call::{HostPlaces, HostTotals, Totals},
+    cpu,
+    cuda::CudaDevice,
     error::expect_output,
-    few::Few,
-    heads::{HeadKind, InitialValues},
+    heads::HeadKind,
     room::room,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
-
-/// What a scan of host memory gives besides its results, and where that goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HostTotals {
-    pub(crate) also: Also,
-    /// Valid for writes of so many bytes; null where nothing is given.
-    pub(crate) at: *mut u8,
-    pub(crate) bytes: usize,
-}
-
-impl HostTotals {
-    /// The total, if that is wanted.
-    pub(crate) fn total<T>(wanted: bool, total: &mut MaybeUninit<T>) -> Self {
-        match wanted {
-            true => HostTotals { also: Also::Total, at: total.as_mut_ptr().cast(), bytes: size_of::<T>() },
-            false => HostTotals::NONE,
-        }
-    }
-}
 
 /// Ways to run a scan of host memory.
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
@@ -178,7 +158,7 @@ impl<Op: ScanOp> Reduce<Op> {
     /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity, and
     /// whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        self.check_planned(Also::Nothing)?;
+        self.check_planned(Totals::None)?;
         match self.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
             _ => {
@@ -193,25 +173,12 @@ impl<Op: ScanOp> Reduce<Op> {
         }
     }
 
-    /// Copies to the device, reduces there, copies the result back, and waits for it. In chunks the carry comes back.
     fn reduce_on_device(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let mut output = MaybeUninit::<Op::Output>::uninit();
         let places = HostPlaces::of(input.as_ptr(), output.as_mut_ptr(), input.len());
-        let inputs = HostPlaces { output: Few::default(), in_place: false, ..places };
-        if let Some(chunks) = self.chunks(device, &inputs, Also::Total)? {
-            let mut total = MaybeUninit::<Op::Carry>::uninit();
-            let totals = HostTotals::total(true, &mut total);
-            // SAFETY: the input is a slice, and nothing is written but the total, which the last chunk writes.
-            let total = unsafe {
-                self.run_in_chunks(device, &inputs, &chunks, totals, 0)?;
-                total.assume_init()
-            };
-            return cpu::project(&self.op, total);
-        }
-        let host = HostMemory { output_len: 1, in_place: false, ..places.memory() };
-        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all of it.
+        // SAFETY: the input is a slice, and there is room for the result, which is written.
         unsafe {
-            self.through(device, &host, input.len(), 0, self.task(Also::Nothing))?;
+            self.call(Totals::None).reduce_on_device(device, &places)?;
             Ok(output.assume_init())
         }
     }
@@ -220,21 +187,22 @@ impl<Op: ScanOp> Reduce<Op> {
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// What the planner refuses on the GPU is refused on the CPU as well.
     #[inline]
-    pub(crate) fn check_planned(&self, also: Also) -> Result<(), Error> {
+    pub(crate) fn check_planned(&self, totals: Totals) -> Result<(), Error> {
         let heads = self.heads.given();
         // A segment between offsets may be empty.
-        let of_nothing = also == Also::Totals && heads.is_some_and(|heads| matches!(heads.kind, HeadKind::Offsets(_)));
+        let of_nothing =
+            totals == Totals::PerSegment && heads.is_some_and(|heads| matches!(heads.kind, HeadKind::Offsets(_)));
         let begins = self.initial_value.is_some() || heads.is_some_and(|heads| heads.initial_values.is_some());
         let needs_identity = (self.kind == ScanKind::Exclusive || of_nothing) && !begins;
         let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, heads, needs_identity);
-        if self.planned || surely() { Ok(()) } else { self.ask_planner(also) }
+        if self.planned || surely() { Ok(()) } else { self.ask_planner(totals) }
     }
 
     /// Not inlined into short scans.
     #[cold]
     #[inline(never)]
-    fn ask_planner(&self, also: Also) -> Result<(), Error> {
-        self.check_task(&self.task(also))
+    fn ask_planner(&self, totals: Totals) -> Result<(), Error> {
+        self.call(totals).check()
     }
 
     /// What a scan on the CPU has to know.
@@ -296,7 +264,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// As for [`run_at`](Scan::run_at).
     #[inline(always)]
     unsafe fn run_on_cpu(&self, places: cpu::Places<Op>, with_total: bool) -> Result<Option<Op::Carry>, Error> {
-        self.check_planned(Also::Nothing)?;
+        self.check_planned(Totals::None)?;
         let _span = tells_of_calls().then(|| computing::<Op>(places.len));
         self.heads.given().map_or(Ok(()), |heads| heads.check(places.len))?;
         // SAFETY: the caller vouches for the elements.
@@ -336,71 +304,13 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         self.heads.heads().check(host.len)?;
         let mut total = MaybeUninit::uninit();
         let with_total = with_total && host.len > 0;
-        let totals = HostTotals::total(with_total, &mut total);
+        let (wanted, totals) = match with_total {
+            true => (Totals::Last, HostTotals::last(&mut total)),
+            false => (Totals::None, HostTotals::NONE),
+        };
         // SAFETY: the caller vouches for the host memory.
-        unsafe { self.run_on_device(device, host, totals)? };
+        unsafe { self.call(wanted).scan_on_device(device, host, totals)? };
         // SAFETY: the kernels have written the total if that was asked of them.
         Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.initial_value })
-    }
-
-    /// Copies to the device, scans there, copies back, and waits for it. The heads have been checked.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run_at`](Scan::run_at). The totals are valid for writes.
-    pub(crate) unsafe fn run_on_device(
-        &self,
-        device: &CudaDevice,
-        host: &HostPlaces,
-        totals: HostTotals,
-    ) -> Result<(), Error> {
-        if let Some(chunks) = self.chunks(device, host, totals.also)? {
-            // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, host, &chunks, totals, 0) };
-        }
-        let heads = self.heads.heads();
-        let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);
-        let HostTotals { also, at: total, bytes: total_bytes } = totals;
-        let memory = HostMemory { heads: heads.bytes, initial_values, total, total_bytes, ..host.memory() };
-        let task = match self.task(also) {
-            Task::Scan(spec, shape) => Task::Scan(host.spec(spec), shape),
-            task => task,
-        };
-        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the totals.
-        unsafe { self.through(device, &memory, host.len, heads.head_count(), task) }
-    }
-
-    /// Has the kernels work on `len` elements of host memory, and waits for them.
-    ///
-    /// # Safety
-    ///
-    /// The host memory is valid: the input for reads of `len` elements, the output for writes of as many results as
-    /// come of them, heads and total as the task requires.
-    unsafe fn through(
-        &self,
-        device: &CudaDevice,
-        memory: &HostMemory<'_>,
-        len: usize,
-        head_count: u64,
-        task: Task,
-    ) -> Result<(), Error> {
-        let kernels = device.kernels(&self.op, task, len as u64)?;
-        if len == 0 {
-            self.report_all(len);
-            return Ok(());
-        }
-        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-            let (initial, total) = (at.initial_values, at.total);
-            let side = SideBuffers { heads: at.heads, head_count, initial, total, ..SideBuffers::default() };
-            let work = InOut { input: &at.input, output: &at.output, len: len as u64, columns: None };
-            // SAFETY: the buffers hold as many elements and results as the caller vouches for, and are one buffer only
-            // where the types are the same; the heads have been checked.
-            unsafe { kernels.enqueue(stream, &constants, side, work) }
-        };
-        // SAFETY: the caller vouches for the host memory; the kernels write every result, and the total.
-        unsafe { device.through(memory, &enqueue) }?;
-        self.report_all(len);
-        Ok(())
     }
 }

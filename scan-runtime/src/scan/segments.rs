@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use super::Also;
 use crate::{
-    Error, Heads, Reduce, ScanOp, cpu,
+    Error, Heads, Reduce, ScanOp,
+    call::{HostPlaces, Totals},
+    cpu,
+    element::bytes_of,
     heads::{GROUP, HeadKind},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
@@ -21,7 +23,7 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
     /// those of [`Scan::run`](crate::Scan::run) of a scan that restarts.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         // Keys that the planner refuses have no bytes to compare.
-        self.check_planned(Also::Nothing)?;
+        self.check_planned(Totals::None)?;
         self.heads.check(input.len())?;
         let initial_values = self.initial_values();
         if initial_values.is_some() {
@@ -45,8 +47,12 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
             };
             // Any result holds a place.
             let first = self.op.carry_of(self.op.lift(input[first.start]));
-            let mut results = vec![cpu::project(&self.op, first)?; segments.len()];
-            self.reduce_segments_on_device(device, input, &segments, &mut results)?;
+            let any_result = cpu::project(&self.op, first)?;
+            let mut results = vec![any_result; segments.len()];
+            let places = HostPlaces::of(input.as_ptr(), results.as_mut_ptr(), input.len());
+            let call = self.call(Totals::None);
+            // SAFETY: the input is a slice, and there is room for a result of each segment.
+            unsafe { call.reduce_segments_on_device(device, &places, &segments, &bytes_of(&any_result))? };
             let with_empty = results.into_iter().zip(of_empty).map(|(result, of_empty)| of_empty.unwrap_or(result));
             return Ok(with_empty.collect());
         }

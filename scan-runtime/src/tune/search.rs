@@ -139,7 +139,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         progress.begin(TuningStep::Compiling, shapes.len());
         let task = |overrides| Task::Scan(spec.clone(), overrides);
         let compiled = try_map(shapes.len(), |index| {
-            let kernels = device.kernels(&self.op, task(shapes[index]), len);
+            let kernels = device.kernels(&self.op, &task(shapes[index]), len);
             progress.one_more();
             Ok::<_, Error>((shapes[index], kernels.err()))
         })?;

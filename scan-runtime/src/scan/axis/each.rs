@@ -1,20 +1,20 @@
 //! Scans along an axis of which each column has an initial value, or a total, of its own.
 
-use cudarc::driver::{CudaSlice, result};
+use cudarc::driver::CudaSlice;
 use scan_codegen::Axis;
 
 use super::{AxisScan, DeviceAxisScan, check_length};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
-    cuda::{bind, driver_error},
-    device_scan::{DeviceTotals, Total},
+    device::{
+        DeviceCall, DeviceInitial, DeviceTotals,
+        arrays::{array, array_mut},
+        run_slices,
+    },
     error::expect_len,
     heads::InitialValues,
     room::room,
 };
-
-pub(super) const HOST_VALUES: &str =
-    "its initial values are in host memory: give a run of device memory those of `.on(&stream).init_each(&values)`";
 
 /// An error if there is not one total for each column.
 pub(crate) fn check_totals(axis: &Axis, found: usize) -> Result<(), Error> {
@@ -69,11 +69,11 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     /// for the totals of columns without elements, if neither an initial value nor an identity tells them.
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_totals(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
-        let (len, columns) = (self.axis.output_len(), self.axis.columns());
-        if len != self.axis.len() {
-            return Err(Error::AxisGaps { shape: self.axis.shape().to_vec() });
+        let (len, columns) = (self.along.axis.output_len(), self.along.axis.columns());
+        if len != self.along.axis.len() {
+            return Err(Error::AxisGaps { shape: self.along.axis.shape().to_vec() });
         }
-        check_length(&self.axis, "input", input.len(), self.axis.input_len())?;
+        check_length(&self.along.axis, "input", input.len(), self.along.axis.input_len())?;
         let (mut output, mut totals) = (room::<Op::Output>(len)?, room::<Op::Carry>(columns)?);
         // SAFETY: the input holds the array, the vectors have room for the results and the totals.
         unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), totals.as_mut_ptr())? };
@@ -98,9 +98,9 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         output: &mut [Op::Output],
         totals: &mut [Op::Carry],
     ) -> Result<(), Error> {
-        check_length(&self.axis, "input", input.len(), self.axis.input_len())?;
-        check_length(&self.axis, "output", output.len(), self.axis.output_len())?;
-        check_totals(&self.axis, totals.len())?;
+        check_length(&self.along.axis, "input", input.len(), self.along.axis.input_len())?;
+        check_length(&self.along.axis, "output", output.len(), self.along.axis.output_len())?;
+        check_totals(&self.along.axis, totals.len())?;
         // SAFETY: the input holds the array, and output and totals, which are exclusively borrowed, what comes of it.
         unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), totals.as_mut_ptr()) }
     }
@@ -116,11 +116,11 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        if !self.axis.lies_the_same() {
+        if !self.along.axis.lies_the_same() {
             return Err(Error::AxisInPlace);
         }
-        check_length(&self.axis, "buffer", buffer.len(), self.axis.input_len())?;
-        check_totals(&self.axis, totals.len())?;
+        check_length(&self.along.axis, "buffer", buffer.len(), self.along.axis.input_len())?;
+        check_totals(&self.along.axis, totals.len())?;
         let to = buffer.as_mut_ptr();
         // SAFETY: buffer and totals are exclusively borrowed, and each result takes the place of its element.
         unsafe { self.run_at(to.cast_const(), to, totals.as_mut_ptr()) }
@@ -132,7 +132,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     ///
     /// `totals` is null, or valid for a write of one for each column.
     pub(super) unsafe fn write_totals_of_nothing(&self, totals: *mut Op::Carry) -> Result<(), Error> {
-        let columns = if totals.is_null() { 0 } else { self.axis.columns() };
+        let columns = if totals.is_null() { 0 } else { self.along.axis.columns() };
         for column in 0..columns {
             let value = self.scan.initial_values().and_then(|values| values.get(column).copied());
             let total = value.map_or_else(|| self.scan.total_of_nothing(), Ok)?;
@@ -149,7 +149,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     ///
     /// The run gives [`Error::Length`] if there is not one value for each column.
     pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceAxisScan { initial: Some(values), each: true, ..self }
+        DeviceAxisScan::new(DeviceCall { initial: DeviceInitial::Each(array(values)), ..self.call })
     }
 
     /// Scans an array into a new slice, and puts the total of each column into another one, as
@@ -163,16 +163,9 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
     ) -> Result<(CudaSlice<Op::Output>, CudaSlice<Op::Carry>), Error> {
-        let axis = &self.scan.axis;
-        if axis.output_len() != axis.len() {
-            return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
-        }
-        let device = self.scan.scan.scanner.device_of(self.stream)?;
-        check_length(axis, "input", input.len(), axis.input_len())?;
-        // SAFETY: every element is a result, and the scan writes it.
-        let mut output = unsafe { device.slice::<Op::Output>(self.stream, axis.len())? };
-        // SAFETY: as above, of the totals.
-        let mut totals = unsafe { device.slice::<Op::Carry>(self.stream, axis.columns())? };
+        let (mut output, columns) = (self.room(input.len())?, self.call.columns());
+        // SAFETY: the scan writes all totals.
+        let mut totals = unsafe { self.call.device()?.slice::<Op::Carry>(self.call.stream(), columns)? };
         self.run_into_with_totals(input, &mut output, &mut totals)?;
         Ok((output, totals))
     }
@@ -189,7 +182,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         output: &mut impl DeviceBufferMut<Op::Output>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run_in(input, output, DeviceTotals::Each(totals))
+        run_slices(&self.call, Some(array(input)), array_mut(output), DeviceTotals::PerSegment(array_mut(totals)))
     }
 
     /// Scans an array in place, and writes the total of each column to `totals`.
@@ -206,32 +199,6 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.run_in_one(buffer, DeviceTotals::Each(totals))
-    }
-
-    /// Writes the totals of columns without elements: what they begin with.
-    pub(super) fn write_totals_of_nothing(&self, totals: Total<'_, Op>) -> Result<(), Error> {
-        let Some(totals) = totals.buffer().filter(|totals| totals.len() > 0) else { return Ok(()) };
-        bind(self.stream)?;
-        let (columns, size, stream) = (totals.len(), size_of::<Op::Carry>(), self.stream.cu_stream());
-        let (to, _writing) = totals.device_ptr_mut(self.stream);
-        let copied = match self.initial {
-            Some(values) => {
-                let (from, _reading) = values.device_ptr(self.stream);
-                let step = if self.each { size } else { 0 };
-                // SAFETY: values and totals have been counted, and the guards keep both until the copies are enqueued.
-                let copy = |column: usize| unsafe {
-                    let (to, from) = (to + (column * size) as u64, from + (column * step) as u64);
-                    result::memcpy_dtod_async(to, from, size, stream)
-                };
-                (0..columns).try_for_each(copy)
-            }
-            None => {
-                let values = vec![self.scan.scan.total_of_nothing()?; columns];
-                // SAFETY: as above; pageable host memory has been read when the call returns.
-                unsafe { result::memcpy_htod_async(to, &values, stream) }
-            }
-        };
-        copied.map_err(driver_error("copying on the device"))
+        run_slices(&self.call, None, array_mut(buffer), DeviceTotals::PerSegment(array_mut(totals)))
     }
 }

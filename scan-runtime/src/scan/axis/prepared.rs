@@ -1,16 +1,12 @@
 //! Scans along an axis that are prepared once and run often.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, marker::PhantomData};
 
-use cudarc::driver::CudaStream;
-
-use super::{AxisScan, DeviceAxisScan, heads_of};
+use super::DeviceAxisScan;
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
-    cuda::{Constants, InOut, Runs, SideBuffers, Task, Work, bind},
-    device_work::{Brings, InitialOnDevice},
-    heads::HeadKind,
-    scan::Also,
+    call::Totals,
+    device::{DeviceCall, handle::Handle},
 };
 
 /// A scan along an axis of device memory that is ready to run on a stream, made by [`DeviceAxisScan::prepare`]: it is
@@ -30,7 +26,7 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// It owns a clone of the scan, and keeps the stream, so that a struct can hold it:
+/// It keeps the stream, so that a struct can hold it:
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -48,21 +44,17 @@ use crate::{
 /// ```
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceAxisPrepared<Op: ScanOp> {
-    /// Without initial values in host memory, which no run of device memory begins with.
-    scan: AxisScan<'static, Op>,
-    stream: Arc<CudaStream>,
-    work: Work,
-    brings: Brings,
+    handle: Handle,
+    of: PhantomData<fn() -> Op>,
 }
 
 impl<Op: ScanOp> fmt::Debug for DeviceAxisPrepared<Op> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut handle = f.debug_struct("DeviceAxisPrepared");
-        handle.field("axis", &self.scan.axis).field("brings", &self.brings).finish_non_exhaustive()
+        f.debug_tuple("DeviceAxisPrepared").field(&self.handle).finish()
     }
 }
 
-impl<Op: ScanOp + Clone> DeviceAxisScan<'_, Op> {
+impl<Op: ScanOp> DeviceAxisScan<'_, Op> {
     /// Prepares runs on the stream: kernels for memory that begins anywhere are loaded, and the memory that they keep
     /// is allocated. Runs that bring an initial value are prepared with one: of it counts only that it is there.
     ///
@@ -70,7 +62,7 @@ impl<Op: ScanOp + Clone> DeviceAxisScan<'_, Op> {
     ///
     /// Those of [`DeviceScan::prepare`](crate::DeviceScan::prepare).
     pub fn prepare(&self) -> Result<DeviceAxisPrepared<Op>, Error> {
-        self.prepare_for(Also::Nothing)
+        self.prepare_for(Totals::None)
     }
 
     /// As [`prepare`](DeviceAxisScan::prepare), for runs that give the total of each column, too: those whose names end
@@ -80,46 +72,12 @@ impl<Op: ScanOp + Clone> DeviceAxisScan<'_, Op> {
     ///
     /// As [`prepare`](DeviceAxisScan::prepare).
     pub fn prepare_with_totals(&self) -> Result<DeviceAxisPrepared<Op>, Error> {
-        self.prepare_for(Also::Totals)
+        self.prepare_for(Totals::PerSegment)
     }
 
-    fn prepare_for(&self, also: Also) -> Result<DeviceAxisPrepared<Op>, Error> {
-        if self.prepared.is_some() {
-            return Err(Error::AlreadyPrepared);
-        }
-        self.check_values()?;
-        let AxisScan { scan, axis, layout } = self.scan;
-        let device = scan.scanner.device_of(self.stream)?;
-        device.check_preparing(self.stream)?;
-        bind(self.stream)?;
-        let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
-        let spec = also.of(self.spec_with(scan.spec()));
-        let is_of_rows = self.scan.is_of_rows(self.each || also == Also::Totals);
-        let work = match is_of_rows {
-            true => {
-                let task = Task::Scan(spec, scan.shape());
-                Work::new(device, self.stream, &scan.op, constants, task, Runs::Often(axis.len()))?
-            }
-            false => {
-                let task = Task::Columns(spec, scan.shape());
-                Work::along_axis(device, self.stream, &scan.op, constants, &task, layout)?
-            }
-        };
-        let scan = scan.clone().with_heads(heads_of(layout));
-        let scan = AxisScan { scan, axis: axis.clone(), layout: layout.clone() };
-        Ok(DeviceAxisPrepared { scan, stream: self.stream.clone(), work, brings: self.brings(also) })
-    }
-}
-
-impl<Op: ScanOp> DeviceAxisScan<'_, Op> {
-    /// What a run brings besides input and output.
-    pub(super) fn brings(&self, also: Also) -> Brings {
-        let initial = match (self.initial, self.each) {
-            (None, _) => InitialOnDevice::None,
-            (Some(_), false) => InitialOnDevice::One,
-            (Some(_), true) => InitialOnDevice::Each,
-        };
-        Brings { heads: HeadKind::None, also, initial, len: false, layouts: self.scan.scan.layouts }
+    fn prepare_for(&self, totals: Totals) -> Result<DeviceAxisPrepared<Op>, Error> {
+        let handle = self.call.prepare(totals, usize::MAX)?;
+        Ok(DeviceAxisPrepared { handle, of: PhantomData })
     }
 }
 
@@ -128,23 +86,7 @@ impl<Op: ScanOp> DeviceAxisScan<'_, Op> {
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp> DeviceAxisPrepared<Op> {
     fn runs(&self) -> DeviceAxisScan<'_, Op> {
-        DeviceAxisScan { prepared: Some(self), ..self.scan.on(&self.stream) }
-    }
-
-    /// An error if it was not prepared for runs that bring this.
-    pub(super) fn check(&self, brings: Brings) -> Result<(), Error> {
-        match (self.brings.also, self.brings.initial) == (brings.also, brings.initial) {
-            true => Ok(()),
-            false => Err(Error::HandleMismatch { prepared: self.brings.to_string(), found: brings.to_string() }),
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`Work::enqueue`].
-    pub(super) unsafe fn enqueue(&self, buffers: InOut<'_>, side: SideBuffers) -> Result<(), Error> {
-        // SAFETY: the caller vouches for the buffers, and the work was made for this array.
-        unsafe { self.work.enqueue(&self.stream, side, buffers) }
+        DeviceAxisScan::new(DeviceCall::of_handle(&self.handle))
     }
 
     /// As [`DeviceAxisScan::init_from`].

@@ -7,10 +7,10 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis};
 use super::{AxisScan, check_length};
 use crate::{
     Error, Reduce, Scan, ScanOp,
+    call::{HostPlaces, Totals},
     cpu::{self, Inputs},
     few::Few,
     room::room,
-    scan::HostPlaces,
 };
 
 /// A reduction along an axis of an array, made by [`Reduce::axis`]: each column, whose elements follow each other along the axis, is
@@ -70,7 +70,8 @@ impl<'h, Op: ScanOp> AxisReduce<'h, Op> {
     ///
     /// As [`AxisScan::run_with_totals`].
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let AxisScan { scan, axis, .. } = &self.along;
+        let AxisScan { scan, along } = &self.along;
+        let axis = &along.axis;
         check_length(axis, "input", input.len(), axis.input_len())?;
         let count = axis.columns();
         let mut totals = room::<Op::Carry>(count)?;
@@ -79,7 +80,7 @@ impl<'h, Op: ScanOp> AxisReduce<'h, Op> {
         let places = HostPlaces { output: Few::default(), in_place: false, ..places };
         // SAFETY: the input holds the array, there is room for the totals, and results have no memory.
         unsafe {
-            match self.along.is_of_rows(true) {
+            match along.is_of_rows(&scan.call(Totals::PerSegment).request) {
                 true => scan.run_each(memory, &places, totals.as_mut_ptr())?,
                 false => self.along.run_columns_in(memory, &places, totals.as_mut_ptr())?,
             }

@@ -1,18 +1,18 @@
 //! Reductions by segments of host memory on a device. Segments are scanned there, and only the last result of each comes
 //! back.
 
-use std::{mem::MaybeUninit, ops::Range, ptr, sync::Arc};
+use std::{ops::Range, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
 
 use super::{Chunk, Content, Each, HostPlaces, Reported};
 use crate::{
-    Error, Heads, Reduce, ScanOp, cpu,
+    Error,
+    call::{Call, HostTotals, Request, Totals},
     cuda::{CudaDevice, HostMemory, InOut, Places, Runs, SideBuffers, in_chunks},
-    device_work::{Brings, DeviceWork, InitialOnDevice},
+    device::work::DeviceWork,
     few::Few,
     heads::HeadKind,
-    scan::{Also, HostTotals},
 };
 
 /// The chunks of segments, of at most `most` elements each: whole segments, or parts of one that is longer. Segments
@@ -42,28 +42,34 @@ fn chunks_of_segments(segments: &[Range<usize>], most: usize) -> Vec<Chunk> {
     chunks
 }
 
-impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
-    /// Reduces the segments of an input into a result for each. Results of segments without elements are unspecified.
-    pub(in crate::scan) fn reduce_segments_on_device(
+impl Call<'_> {
+    /// Reduces the segments of an input into a result for each. Those of segments without elements are copies of
+    /// `any_result`, where kernels write one.
+    ///
+    /// # Safety
+    ///
+    /// The input is valid for reads of `host.len` items, the output for a write of a result for each segment.
+    pub(crate) unsafe fn reduce_segments_on_device(
         &self,
         device: &CudaDevice,
-        input: &[Op::Input],
+        host: &HostPlaces,
         segments: &[Range<usize>],
-        results: &mut [Op::Output],
+        any_result: &[u8],
     ) -> Result<(), Error> {
         // The input is read; what is not a part of a segment writes results of its own.
-        let host = HostPlaces::of(input.as_ptr(), results.as_mut_ptr(), input.len());
-        let host = HostPlaces { in_place: false, ..host };
+        let host = HostPlaces { in_place: false, ..*host };
         let inputs = HostPlaces { output: Few::default(), ..host };
         let mut chunks = chunks_of_segments(segments, device.chunk(host.element_bytes()));
         let parts: Vec<Chunk> = chunks.extract_if(.., |chunk| chunk.is_part()).collect();
-        let (parts, whole) = match self.has_kernels_of_chunks(device, &inputs, &parts, Also::Total)? {
+        let of_parts = Call { request: Request { totals: Totals::Last, ..self.request }, ..*self };
+        let (parts, whole) = match of_parts.has_kernels_of_chunks(device, &inputs, &parts)? {
             true => (parts, chunks),
             false => (Vec::new(), chunks_of_segments(segments, usize::MAX)),
         };
-        let reported = Reported::new(self.progress.as_ref(), 0, input.len());
+        let reported = Reported::new(self.progress, 0, host.len);
         let reduce = |chunk: &Chunk| {
-            self.reduce_chunk(device, input, &host, chunk)?;
+            // SAFETY: the caller vouches for the memory.
+            unsafe { self.reduce_chunk(device, &host, chunk, any_result)? };
             reported.add(chunk.len);
             Ok(())
         };
@@ -73,42 +79,37 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
         }
         let mut done: usize = whole.iter().map(|chunk| chunk.len).sum();
         for parts in parts.chunk_by(|_, next| !matches!(next.content, Content::Part { first: true, .. })) {
-            let mut total = MaybeUninit::<Op::Carry>::uninit();
-            let totals = HostTotals::total(true, &mut total);
-            // SAFETY: the input is a slice, and nothing is written but the total, which the last part writes.
-            let total = unsafe {
-                self.run_in_chunks(device, &inputs, parts, totals, done)?;
-                total.assume_init()
-            };
-            if let Some(Chunk { content: Content::Part { of, .. }, .. }) = parts.first() {
-                results[of.start] = cpu::project(&self.op, total)?;
-                done += segments[of.start].len();
-            }
+            let Some(Chunk { content: Content::Part { of, .. }, .. }) = parts.first() else { continue };
+            let output = host.output.first().map(|output| output.starting_at(of.start));
+            // SAFETY: the caller vouches for the input, and for a result of each segment.
+            unsafe { of_parts.reduce_chunks(device, &inputs, parts, done, output.as_ref())? };
+            done += segments[of.start].len();
         }
         // Elements before the first offset, and after the last one, are in no segment.
-        if done < input.len() {
-            self.report_all(input.len());
+        if done < host.len {
+            self.report_all(host.len);
         }
         Ok(())
     }
 
     /// Reduces whole segments.
-    fn reduce_chunk(
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce_segments_on_device`](Call::reduce_segments_on_device).
+    unsafe fn reduce_chunk(
         &self,
         device: &CudaDevice,
-        input: &[Op::Input],
         host: &HostPlaces,
         chunk: &Chunk,
+        any_result: &[u8],
     ) -> Result<(), Error> {
         let Chunk { input: elements, output: segments, content, len, .. } = chunk;
         let (heads, head_count) = self.heads.of_part(elements, segments)?;
-        let each = Each::new::<Op::Carry>(&self.heads, HostTotals::NONE);
-        let initial = if self.heads.initial_values.is_some() { InitialOnDevice::Each } else { InitialOnDevice::None };
-        let (layouts, heads_by) = (self.layouts, self.heads.kind);
-        let brings = Brings { heads: heads_by, also: Also::Nothing, initial, len: false, layouts };
+        let each = Each::new(self, HostTotals::NONE);
         // By flags, bits and keys kernels count the segments.
         let mut count = 0_u64;
-        let (total, total_bytes) = match heads_by {
+        let (total, total_bytes) = match self.request.heads {
             HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => (ptr::from_mut(&mut count), size_of::<u64>()),
             _ => (ptr::null_mut(), 0),
         };
@@ -121,13 +122,10 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
             total_bytes,
             ..places.memory()
         };
-        // The host knows what comes of no elements, of each segment by itself. Kernels take any result for it.
-        let any_result = || {
-            let any = cpu::reduce(&self.op, self.initial_value, &input[elements.start..elements.start + 1])?;
-            any.map_or_else(|| self.result_of_nothing(), |any| cpu::project(&self.op, any))
-        };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let work = DeviceWork::with_nothing(self, device, stream, brings, Runs::Once(*len), any_result)?;
+            // The host knows what comes of no elements, of each segment by itself. Kernels take any result for it.
+            let of_nothing = || Ok(any_result.to_vec());
+            let work = DeviceWork::new(self, device, stream, Runs::Once(*len), of_nothing)?;
             let (initial, total) = (at.initial_values, at.total);
             let side = SideBuffers { heads: at.heads, head_count, initial, total, ..SideBuffers::default() };
             let buffers = InOut { input: &at.input, output: &at.output, len: *len as u64, columns: None };

@@ -31,7 +31,7 @@ pub(crate) enum Content {
 }
 
 impl Chunk {
-    pub(super) fn of(elements: Range<usize>, content: Content) -> Self {
+    pub(crate) fn of(elements: Range<usize>, content: Content) -> Self {
         Chunk { input: elements.clone(), output: elements.clone(), len: elements.len(), content, columns: None }
     }
 

@@ -1,0 +1,96 @@
+//! A call as data: what is asked for, of which operator, without types. Everything below the public methods works on it,
+//! but for the loops of the CPU.
+
+mod chunks;
+mod host;
+mod progress;
+mod request;
+
+use scan_codegen::{Overrides, PlanError, ScanSpec};
+
+pub(crate) use chunks::Chunk;
+pub(crate) use host::{HostPlaces, HostTotals};
+pub(crate) use progress::Progress;
+pub use progress::ScanProgress;
+pub(crate) use request::{Initial, Layouts, Request, Totals};
+
+use crate::{
+    Error, Scanner,
+    cuda::Task,
+    erased::{Erased, Value},
+    generate,
+    heads::Heads,
+};
+
+/// A scan or a reduction, with what it brings from host memory besides input and output.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub(crate) scanner: &'a Scanner,
+    pub(crate) op: &'a dyn Erased,
+    pub(crate) request: Request,
+    pub(crate) overrides: Option<&'a Overrides>,
+    pub(crate) initial_value: Option<&'a dyn Value>,
+    /// Those in host memory, with the initial value of each segment.
+    pub(crate) heads: Heads<'a>,
+    /// Receives the progress of runs over host memory.
+    pub(crate) progress: Option<&'a Progress>,
+}
+
+impl Call<'_> {
+    /// The bytes of the initial value.
+    pub(crate) fn initial_bytes(&self) -> Option<Vec<u8>> {
+        self.initial_value.map(Value::bytes)
+    }
+
+    /// The bytes of the total of no elements.
+    pub(crate) fn total_of_nothing(&self) -> Result<Vec<u8>, Error> {
+        let nothing = || PlanError::NoElements { operator: self.op.source().name };
+        Ok(self.initial_bytes().or_else(|| self.op.start()).ok_or_else(nothing)?)
+    }
+
+    /// The bytes of the result of no elements.
+    pub(crate) fn result_of_nothing(&self) -> Result<Vec<u8>, Error> {
+        let total = self.total_of_nothing()?;
+        // SAFETY: they are the bytes of a carry.
+        unsafe { self.op.project(&total) }
+    }
+
+    pub(crate) fn spec(&self) -> ScanSpec {
+        self.request.spec()
+    }
+
+    /// What the caller says about the kernels' shape.
+    pub(crate) fn shape(&self) -> Overrides {
+        self.overrides.copied().unwrap_or_default()
+    }
+
+    pub(crate) fn task(&self) -> Task {
+        self.request.task(self.shape())
+    }
+
+    /// An error where the planner refuses the call.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.check_task(&self.task())
+    }
+
+    /// An error where the planner refuses a task.
+    pub(crate) fn check_task(&self, task: &Task) -> Result<(), Error> {
+        let (operator, limits) = (self.op.source(), self.scanner.limits());
+        match task {
+            Task::Scan(spec, shape) => self.scanner.plans(&operator, spec, shape).map(drop)?,
+            Task::Columns(spec, shape) => generate::plan_columns(&operator, spec, &limits, shape).map(drop)?,
+            Task::Reduce(reduction, initial_value) => {
+                generate::plan_reduction(&operator, *initial_value, &limits, *reduction).map(drop)?;
+            }
+            Task::LastResults(segments) => generate::plan_last_results(&operator, segments, &limits).map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// Reports that all elements are done.
+    pub(crate) fn report_all(&self, len: usize) {
+        if let Some(progress) = self.progress {
+            progress.report(ScanProgress { done: len, of: len });
+        }
+    }
+}

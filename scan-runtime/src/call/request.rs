@@ -1,0 +1,136 @@
+//! What a call asks of kernels: all that decides which kernels it needs, and no data.
+
+use std::fmt;
+
+use scan_codegen::{ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec};
+
+use crate::{cpu::Order, cuda::Task, heads::HeadKind};
+
+/// What a call asks of kernels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) kind: ScanKind,
+    pub(crate) order: Order,
+    /// Whether it is a reduction, and how a total without segments is made then.
+    pub(crate) reduction: Option<Reduction>,
+    pub(crate) heads: HeadKind,
+    pub(crate) initial: Initial,
+    pub(crate) totals: Totals,
+    /// Whether the number of elements is in device memory.
+    pub(crate) len_on_device: bool,
+    pub(crate) layouts: Layouts,
+}
+
+/// What stands before the first element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Initial {
+    /// The identity, or a start.
+    None,
+    /// A value that the call passes on.
+    Value,
+    /// A value in device memory.
+    OnDevice,
+    /// A value that may be written while the kernels run.
+    Late,
+    /// A value for each segment, or for each column along an axis, in device memory.
+    Each,
+}
+
+/// What a scan gives besides its results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Totals {
+    #[default]
+    None,
+    /// The total, which is that of the last segment where the scan restarts.
+    Last,
+    /// The total of each segment, or of each column along an axis.
+    PerSegment,
+}
+
+impl Totals {
+    /// The total of each segment, if that is wanted.
+    pub(crate) fn per_segment(wanted: bool) -> Self {
+        if wanted { Totals::PerSegment } else { Totals::None }
+    }
+}
+
+/// In how many arrays the elements of an input, and those of an output, are, and of what kinds these are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layouts {
+    pub(crate) input: (Arrays, ArrayKinds),
+    pub(crate) output: (Arrays, ArrayKinds),
+}
+
+impl Layouts {
+    /// The same with other kinds of arrays.
+    pub(crate) fn with_kinds(self, input: ArrayKinds, output: ArrayKinds) -> Self {
+        Layouts { input: (self.input.0, input), output: (self.output.0, output) }
+    }
+}
+
+impl Request {
+    pub(crate) fn spec(&self) -> ScanSpec {
+        let spec = match self.kind {
+            ScanKind::Inclusive => ScanSpec::inclusive(),
+            ScanKind::Exclusive => ScanSpec::exclusive(),
+        };
+        let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
+        let spec = if self.reduction.is_some() { spec.projecting() } else { spec };
+        let spec = if self.len_on_device { spec.with_length_on_device() } else { spec };
+        let spec = match self.initial {
+            Initial::None => spec,
+            Initial::Value => spec.with_initial_value(),
+            Initial::OnDevice => spec.with_initial_value_on_device(),
+            Initial::Late => spec.with_late_initial_value(),
+            Initial::Each => spec.with_initial_values(),
+        };
+        let spec = match self.totals {
+            Totals::None => spec,
+            Totals::Last => spec.with_total(),
+            Totals::PerSegment => spec.with_totals(),
+        };
+        let Layouts { input, output } = self.layouts;
+        spec.with_segments(self.heads.segments()).with_arrays(input.0, output.0).with_kinds(input.1, output.1)
+    }
+
+    /// What kernels it needs, of this shape.
+    pub(crate) fn task(&self, shape: Overrides) -> Task {
+        match self.reduction {
+            Some(reduction) if self.heads.is_none() => Task::Reduce(reduction, self.initial != Initial::None),
+            _ => Task::Scan(self.spec(), shape),
+        }
+    }
+
+    /// Whether the kernels that are prepared for one are those of the other. Both are of one scan or reduction.
+    pub(crate) fn is_like(&self, other: &Request) -> bool {
+        let asked = |of: &Request| (of.initial, of.totals, of.len_on_device, of.layouts);
+        self.heads.is_like(other.heads) && asked(self) == asked(other)
+    }
+}
+
+/// As far as runs of one handle can differ.
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = match self.totals {
+            Totals::None => "no total",
+            Totals::Last => "a total",
+            Totals::PerSegment => "the total of each segment",
+        };
+        let initial = match self.initial {
+            Initial::None | Initial::Value => "no initial value in device memory",
+            Initial::OnDevice => "initial value in device memory",
+            Initial::Late => "an initial value that arrives late",
+            Initial::Each => "an initial value of each segment in device memory",
+        };
+        write!(f, "{}, {total}, {initial}", self.heads.name())?;
+        if self.len_on_device {
+            f.write_str(", a length in device memory")?;
+        }
+        let Layouts { input, output } = self.layouts;
+        match (self.layouts == Layouts::default(), input.1.are_slices() && output.1.are_slices()) {
+            (true, _) => Ok(()),
+            (false, true) => f.write_str(", columns"),
+            (false, false) => write!(f, ", columns from {:?} to {:?}", input.1, output.1),
+        }
+    }
+}

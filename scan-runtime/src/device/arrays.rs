@@ -1,0 +1,279 @@
+//! Arrays in device memory without the types of their items: what is checked of them, and what kernels are given.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use arrayvec::ArrayVec;
+use cudarc::driver::{CudaStream, SyncOnDrop, sys};
+use scan_codegen::{ArrayKind, ArrayKinds, ColumnLayout, MAX_ELEMENT_BYTES};
+
+use crate::{
+    DeviceBuffer, DeviceBufferMut, Error,
+    columns::{
+        Fields, Lengths,
+        tuples::{DeviceSinks, DeviceSources},
+    },
+    cuda::CudaDevice,
+    few::Few,
+};
+
+/// An array in device memory.
+pub(crate) trait DeviceArray {
+    /// How many items there are.
+    fn count(&self) -> usize;
+    fn stream(&self) -> &Arc<CudaStream>;
+    /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is
+    /// dropped once the launches are made.
+    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
+}
+
+/// The same of an array that can be written.
+pub(crate) trait DeviceArrayMut {
+    fn count(&self) -> usize;
+    fn stream(&self) -> &Arc<CudaStream>;
+    fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
+}
+
+/// A buffer of items of type `T`.
+#[repr(transparent)]
+struct Items<T, B>(B, PhantomData<fn() -> T>);
+
+impl<T, B: DeviceBuffer<T>> DeviceArray for Items<T, B> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        self.0.stream()
+    }
+
+    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        self.0.device_ptr(stream)
+    }
+}
+
+impl<T, B: DeviceBufferMut<T>> DeviceArrayMut for Items<T, B> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        self.0.stream()
+    }
+
+    fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        self.0.device_ptr_mut(stream)
+    }
+}
+
+/// A buffer without the type of its items.
+pub(crate) fn array<T: 'static, B: DeviceBuffer<T>>(buffer: &B) -> &dyn DeviceArray {
+    // SAFETY: `Items` is transparent over `B`.
+    unsafe { &*std::ptr::from_ref(buffer).cast::<Items<T, B>>() }
+}
+
+/// The same of a buffer that can be written.
+pub(crate) fn array_mut<T: 'static, B: DeviceBufferMut<T>>(buffer: &mut B) -> &mut dyn DeviceArrayMut {
+    // SAFETY: `Items` is transparent over `B`.
+    unsafe { &mut *std::ptr::from_mut(buffer).cast::<Items<T, B>>() }
+}
+
+/// The arrays of an input.
+pub(crate) trait DeviceInputs {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>);
+}
+
+/// The arrays of an output.
+pub(crate) trait DeviceOutputs {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>);
+}
+
+/// One array of inputs.
+impl DeviceInputs for &dyn DeviceArray {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(Described::of_slice(ArrayKind::Slice, self.count(), self.stream()));
+    }
+
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer(self.pointer(stream));
+    }
+}
+
+/// One array of outputs.
+impl DeviceOutputs for &mut dyn DeviceArrayMut {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(Described::of_slice(ArrayKind::Slice, self.count(), self.stream()));
+    }
+
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer(self.pointer(stream));
+    }
+}
+
+/// The arrays of elements with these fields.
+pub(crate) struct OfFields<F, A>(A, PhantomData<fn() -> F>);
+
+impl<F: Fields, A> OfFields<F, A> {
+    pub(crate) fn new(arrays: A) -> Self {
+        OfFields(arrays, PhantomData)
+    }
+}
+
+impl<F: Fields, A: DeviceSources<F>> DeviceInputs for OfFields<F, A> {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        self.0.describe(each);
+    }
+
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        self.0.words(stream, words);
+    }
+}
+
+impl<F: Fields, A: DeviceSinks<F>> DeviceOutputs for OfFields<F, A> {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        self.0.describe(each);
+    }
+
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        self.0.words(stream, words);
+    }
+}
+
+/// What is known of an array in device memory before a run.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Described<'s> {
+    pub(crate) kind: ArrayKind,
+    /// How many items the scan reads or writes, if the array tells.
+    pub(crate) len: Option<usize>,
+    /// How many items places can be among.
+    pub(crate) count: usize,
+    pub(crate) streams: [Option<&'s Arc<CudaStream>>; 2],
+    /// The strides of its own, if it has some.
+    pub(crate) strides: &'s [usize],
+}
+
+impl<'s> Described<'s> {
+    /// An array that lies in one buffer of `len` items.
+    pub(crate) fn of_slice(kind: ArrayKind, len: usize, stream: &'s Arc<CudaStream>) -> Self {
+        Described { kind, len: Some(len), count: len, streams: [Some(stream), None], strides: &[] }
+    }
+}
+
+pub(crate) const NO_MEMORY: Described<'static> =
+    Described { kind: ArrayKind::NoMemory, len: None, count: usize::MAX, streams: [None; 2], strides: &[] };
+
+/// What kernels are given for the arrays of an input or of an output, and the guards of cudarc, which record the events
+/// by which it orders work on several streams.
+#[doc(hidden)]
+pub struct Words<'s> {
+    words: ArrayVec<u64, WORDS>,
+    /// Items of a row, where there are rows.
+    row: Option<usize>,
+    /// How arrays with strides of their own lie, and how many of them there are so far.
+    layout: Option<&'s ColumnLayout>,
+    strided: usize,
+    guards: ArrayVec<SyncOnDrop<'s>, { 2 * MOST_ARRAYS }>,
+}
+
+/// The most arrays of an input or output.
+const MOST_ARRAYS: usize = crate::few::MOST_ARRAYS;
+
+/// The most words: those of arrays with strides of their own, and of edge values, which make up an element at most,
+/// each in whole words. The planner refuses larger elements.
+const WORDS: usize = 10 * MOST_ARRAYS + MAX_ELEMENT_BYTES / size_of::<u64>();
+
+impl<'s> Words<'s> {
+    /// Of rows, or of columns along an axis, of `row` items; with the layout of the arrays that have strides of their
+    /// own.
+    pub(crate) fn new(row: Option<usize>, layout: Option<&'s ColumnLayout>) -> Self {
+        Words { words: ArrayVec::new(), row, layout, strided: 0, guards: ArrayVec::new() }
+    }
+
+    /// The items of a row; without rows all `items`.
+    pub(crate) fn push_row(&mut self, items: usize) {
+        self.push(self.row.unwrap_or(items) as u64);
+    }
+
+    /// The strides of the next array that has its own.
+    pub(crate) fn push_strides(&mut self) {
+        let number = self.strided;
+        self.strided += 1;
+        if let Some(layout) = self.layout {
+            layout.strided_words(number).for_each(|word| self.push(word));
+        }
+    }
+
+    /// The planner refuses what has more words than there is room for.
+    pub(crate) fn push(&mut self, word: u64) {
+        _ = self.words.try_push(word);
+    }
+
+    pub(crate) fn push_pointer(&mut self, (pointer, guard): (sys::CUdeviceptr, SyncOnDrop<'s>)) {
+        self.push(pointer);
+        _ = self.guards.try_push(guard);
+    }
+
+    /// A word at least: kernels are given one byte where there is no array.
+    pub(crate) fn words(&self) -> &[u64] {
+        if self.words.is_empty() { &[0] } else { &self.words }
+    }
+}
+
+/// What is found of the arrays of an input or of an output.
+pub(crate) struct Arrays<'s> {
+    what: &'static str,
+    lengths: Lengths,
+    kinds: Few<ArrayKind>,
+    /// Those with strides of their own: which ones, their items, and the strides.
+    strided: Few<(usize, usize, &'s [usize])>,
+    /// The first array that has places among no items.
+    empty: Option<usize>,
+    foreign: Option<Error>,
+}
+
+/// The same where nothing is wrong.
+pub(crate) struct Checked<'s> {
+    pub(crate) len: Option<usize>,
+    pub(crate) strided: Few<(usize, usize, &'s [usize])>,
+    pub(crate) kinds: ArrayKinds,
+    pub(crate) empty: Option<usize>,
+}
+
+impl<'s> Arrays<'s> {
+    pub(crate) fn of(what: &'static str) -> Self {
+        let (kinds, strided) = (Few::default(), Few::default());
+        Arrays { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
+    }
+
+    pub(crate) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {
+        if array.kind == ArrayKind::Strided {
+            self.strided.push((self.kinds.len(), array.count, array.strides));
+        }
+        if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
+            self.empty.get_or_insert(self.kinds.len());
+        }
+        self.kinds.push(array.kind);
+        self.lengths.add(array.len);
+        for stream in array.streams.into_iter().flatten() {
+            let checked = device.check_context(self.what, stream);
+            self.foreign = self.foreign.take().or(checked.err());
+        }
+    }
+
+    /// The kind of the next array, where nothing else counts.
+    pub(crate) fn add_kind(&mut self, kind: ArrayKind) {
+        self.kinds.push(kind);
+    }
+
+    pub(crate) fn kinds(&self) -> ArrayKinds {
+        ArrayKinds::new(self.kinds.iter().copied())
+    }
+
+    pub(crate) fn checked(self) -> Result<Checked<'s>, Error> {
+        let kinds = self.kinds();
+        self.foreign.map_or(Ok(()), Err)?;
+        Ok(Checked { len: self.lengths.len()?, strided: self.strided, kinds, empty: self.empty })
+    }
+}

@@ -1,0 +1,547 @@
+//! A run over device memory as data: the one path from a call to its launches.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, result, sys};
+use scan_codegen::ColumnLayout;
+
+use super::{
+    arrays::{Arrays, DeviceArray, DeviceArrayMut, DeviceInputs, DeviceOutputs, Words},
+    handle::Handle,
+    heads::DeviceHeads,
+    work::DeviceWork,
+};
+use crate::{
+    Error, PlanError,
+    call::{Call, Initial, Layouts, Request, Totals},
+    columns::{common_len, strided::check_strided},
+    cuda::{CudaDevice, InOut, Runs, SideBuffers, Task, bind, driver_error, named},
+    error::expect_len,
+    heads::{HeadKind, check_initial_values},
+    late_value::Late,
+    scan::{AxisLayout, check_length, check_totals},
+};
+
+/// A run over device memory.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceCall<'a> {
+    pub(crate) way: Way<'a>,
+    /// The array, if the run is along an axis of one.
+    pub(crate) axis: Option<&'a AxisLayout>,
+    pub(crate) initial: DeviceInitial<'a>,
+    /// How many elements there are, if that is in device memory.
+    pub(crate) len: Option<&'a dyn DeviceArray>,
+    pub(crate) heads: DeviceHeads<'a>,
+    /// In how many arrays input and output are.
+    pub(crate) layouts: Layouts,
+}
+
+/// When kernels and constants are made.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    /// At the call.
+    Call(Call<'a>, &'a Arc<CudaStream>),
+    /// They are in a handle.
+    Prepared(&'a Handle),
+}
+
+/// What stands before the first element, if it is in device memory.
+#[derive(Clone, Copy)]
+pub(crate) enum DeviceInitial<'a> {
+    None,
+    One(&'a dyn DeviceArray),
+    Late(&'a dyn Late),
+    /// One for each segment or column.
+    Each(&'a dyn DeviceArray),
+}
+
+/// What a run writes besides its output.
+pub(crate) enum DeviceTotals<'m> {
+    None,
+    /// The total after the last element.
+    Last(&'m mut dyn DeviceArrayMut),
+    /// The total of each segment or column.
+    PerSegment(&'m mut dyn DeviceArrayMut),
+    /// The number of segments.
+    Count(&'m mut dyn DeviceArrayMut),
+}
+
+impl<'m> DeviceTotals<'m> {
+    fn wanted(&self) -> Totals {
+        match self {
+            DeviceTotals::None | DeviceTotals::Count(_) => Totals::None,
+            DeviceTotals::Last(_) => Totals::Last,
+            DeviceTotals::PerSegment(_) => Totals::PerSegment,
+        }
+    }
+
+    fn array(&self) -> Option<&dyn DeviceArrayMut> {
+        match self {
+            DeviceTotals::None => None,
+            DeviceTotals::Last(array) | DeviceTotals::PerSegment(array) | DeviceTotals::Count(array) => Some(&**array),
+        }
+    }
+
+    fn into_array(self) -> Option<&'m mut dyn DeviceArrayMut> {
+        match self {
+            DeviceTotals::None => None,
+            DeviceTotals::Last(array) | DeviceTotals::PerSegment(array) | DeviceTotals::Count(array) => Some(array),
+        }
+    }
+}
+
+const HOST_VALUES: &str =
+    "its initial values are in host memory: give a run of device memory those of `.on(&stream).init_each(&values)`";
+
+impl<'a> DeviceCall<'a> {
+    pub(crate) fn new(call: Call<'a>, stream: &'a Arc<CudaStream>) -> Self {
+        DeviceCall::of(Way::Call(call, stream), None, call.request.layouts)
+    }
+
+    /// Along an axis.
+    pub(crate) fn along(call: Call<'a>, axis: &'a AxisLayout, stream: &'a Arc<CudaStream>) -> Self {
+        DeviceCall::of(Way::Call(call, stream), Some(axis), call.request.layouts)
+    }
+
+    /// A run of a handle.
+    pub(crate) fn of_handle(handle: &'a Handle) -> Self {
+        DeviceCall::of(Way::Prepared(handle), handle.axis.as_ref(), handle.layouts())
+    }
+
+    fn of(way: Way<'a>, axis: Option<&'a AxisLayout>, layouts: Layouts) -> Self {
+        let heads = axis.and_then(AxisLayout::row).map_or(DeviceHeads::NONE, DeviceHeads::rows);
+        DeviceCall { way, axis, initial: DeviceInitial::None, len: None, heads, layouts }
+    }
+
+    pub(crate) fn stream(&self) -> &'a Arc<CudaStream> {
+        match self.way {
+            Way::Call(_, stream) => stream,
+            Way::Prepared(handle) => &handle.stream,
+        }
+    }
+
+    pub(crate) fn device(&self) -> Result<&'a CudaDevice, Error> {
+        let scanner = match self.way {
+            Way::Call(call, _) => call.scanner,
+            Way::Prepared(handle) => &handle.scanner,
+        };
+        scanner.device_of(self.stream())
+    }
+
+    /// The request of the scan, as what device memory holds changes it.
+    pub(super) fn request(&self, totals: Totals, layouts: Layouts) -> Request {
+        let (request, initial) = match self.way {
+            Way::Call(call, _) => (call.request, call.initial_value.is_some()),
+            Way::Prepared(handle) => (handle.request, handle.has_initial_value),
+        };
+        let initial = match self.initial {
+            DeviceInitial::None if initial => Initial::Value,
+            DeviceInitial::None => Initial::None,
+            DeviceInitial::One(_) => Initial::OnDevice,
+            DeviceInitial::Late(_) => Initial::Late,
+            DeviceInitial::Each(_) => Initial::Each,
+        };
+        let (heads, len_on_device) = (self.heads.kind, self.len.is_some());
+        Request { heads, initial, totals, len_on_device, layouts, ..request }
+    }
+
+    /// How many results a reduction has.
+    pub(crate) fn results(&self, len: usize) -> Result<usize, Error> {
+        self.heads.segments(len).ok_or(Error::UnknownSegments { heads: self.heads.kind.name() })
+    }
+
+    /// Whether there is an initial value of any kind.
+    pub(crate) fn has_initial(&self) -> bool {
+        self.request(Totals::None, self.layouts).initial != Initial::None
+    }
+
+    /// Prepares runs like this one.
+    pub(crate) fn prepare(&self, totals: Totals, max_len: usize) -> Result<Handle, Error> {
+        self.prepare_like(self.request(totals, self.layouts), max_len)
+    }
+
+    /// Prepares runs over arrays of the same kinds as these.
+    pub(crate) fn prepare_for(
+        &self,
+        input: &dyn DeviceInputs,
+        output: &dyn DeviceOutputs,
+        totals: Totals,
+        max_len: usize,
+    ) -> Result<Handle, Error> {
+        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of("output"));
+        input.describe(&mut |array| inputs.add_kind(array.kind));
+        output.describe(&mut |array| outputs.add_kind(array.kind));
+        let layouts = self.layouts.with_kinds(inputs.kinds(), outputs.kinds());
+        self.prepare_like(self.request(totals, layouts), max_len)
+    }
+
+    fn prepare_like(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
+        let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
+        self.check_host_values()?;
+        Handle::new(&Call { request, ..call }, self.axis, stream, max_len)
+    }
+
+    /// An error if a run over device memory would begin with values in host memory.
+    fn check_host_values(&self) -> Result<(), Error> {
+        match (self.way, self.initial) {
+            (_, DeviceInitial::Each(_)) | (Way::Prepared(_), _) => Ok(()),
+            (Way::Call(call, _), _) if call.heads.initial_values.is_none() => Ok(()),
+            _ => Err(PlanError::Columns { why: HOST_VALUES }.into()),
+        }
+    }
+
+    /// Every run over device memory comes through here; without an input, in place. All that the host knows is checked
+    /// before anything is enqueued.
+    pub(crate) fn run(
+        &self,
+        input: Option<&dyn DeviceInputs>,
+        output: &mut dyn DeviceOutputs,
+        totals: DeviceTotals<'_>,
+    ) -> Result<(), Error> {
+        let device = self.device()?;
+        let in_place = input.is_none();
+        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of(if in_place { "buffer" } else { "output" }));
+        if let Some(input) = input {
+            input.describe(&mut |array| inputs.add(device, array));
+        }
+        output.describe(&mut |array| outputs.add(device, array));
+        let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
+        let in_len = if in_place { outputs.len } else { inputs.len };
+        let (len, results) = self.check_arrays(in_len, outputs.len, in_place, &totals)?;
+
+        let layouts = self.layouts.with_kinds(inputs.kinds, outputs.kinds);
+        let mut request = self.request(totals.wanted(), layouts);
+        self.check(device, &request, len, &totals)?;
+        if self.is_without_elements(&request, len, results) {
+            return self.write_nothing(&request, output, totals);
+        }
+        if let Some(array) = inputs.empty {
+            return Err(Error::NothingToGather { array });
+        }
+        let own = self.own_layout(&inputs.strided)?;
+        if own.is_some() {
+            // Rows whose arrays are strided in different ways are scanned as columns.
+            request.heads = HeadKind::None;
+        }
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (stream, row) = (self.stream(), self.row());
+        let (mut reading, mut writing) = (Words::new(row, own.as_ref()), Words::new(None, None));
+        if let Some(input) = input {
+            input.words(stream, &mut reading);
+        }
+        output.words(stream, &mut writing);
+        let totals = totals.into_array().map(|totals| totals.pointer(stream));
+        let total = totals.as_ref().map_or(0, |(pointer, _writing)| *pointer);
+        let columns =
+            own.as_ref().or_else(|| self.axis.filter(|axis| !axis.is_of_rows(&request)).map(AxisLayout::layout));
+        let read = if in_place { writing.words() } else { reading.words() };
+        let buffers = InOut { input: read, output: writing.words(), len: len as u64, columns };
+        // SAFETY: the buffers are borrowed from live slices, which have been checked: of `len` items, of the array along
+        // the axis, of as many indices, or of as many items as indices can select. Those of the output are borrowed
+        // exclusively, so that none overlaps another one, unless there is no input. They are those of the request.
+        unsafe { self.enqueue(device, request, buffers, results as u64, total) }
+    }
+
+    /// Checks the lengths of the arrays; gives the number of elements, and for how many results there is room.
+    fn check_arrays(
+        &self,
+        input: Option<usize>,
+        output: Option<usize>,
+        in_place: bool,
+        totals: &DeviceTotals<'_>,
+    ) -> Result<(usize, usize), Error> {
+        if let Some(AxisLayout { axis, .. }) = self.axis {
+            if in_place && !axis.lies_the_same() {
+                return Err(Error::AxisInPlace);
+            }
+            let (needed, room) = (axis.input_len(), axis.output_len());
+            check_length(axis, if in_place { "buffer" } else { "input" }, input.unwrap_or(needed), needed)?;
+            if !in_place {
+                check_length(axis, "output", output.unwrap_or(room), room)?;
+            }
+            return Ok((axis.len(), axis.len()));
+        }
+        if self.request(Totals::None, self.layouts).reduction.is_none() {
+            let len = common_len(input, output)?;
+            return Ok((len, len));
+        }
+        let (Some(len), Some(output)) = (input, output) else { return Err(Error::UnknownLength) };
+        match totals {
+            DeviceTotals::Count(_) => match self.heads.segments(len) {
+                Some(segments) => Err(Error::KnownSegments { segments }),
+                None => Ok((len, output)),
+            },
+            _ => {
+                let why = "a reduction writes one result, or one for each segment";
+                expect_len("output", output, self.results(len)?, why)?;
+                Ok((len, output))
+            }
+        }
+    }
+
+    /// Checks all but the arrays: contexts, lengths, and what a handle was prepared for.
+    fn check(
+        &self,
+        device: &CudaDevice,
+        request: &Request,
+        len: usize,
+        totals: &DeviceTotals<'_>,
+    ) -> Result<(), Error> {
+        self.check_host_values()?;
+        if let Some(stream) = self.heads.stream() {
+            device.check_context("heads", stream)?;
+        }
+        let what = if matches!(totals, DeviceTotals::Count(_)) { "count" } else { "total" };
+        if let Some(array) = totals.array() {
+            device.check_context(what, array.stream())?;
+        }
+        if let DeviceInitial::One(value) | DeviceInitial::Each(value) = self.initial {
+            device.check_context("initial value", value.stream())?;
+        }
+        match self.initial {
+            DeviceInitial::One(value) => {
+                expect_len("initial value", value.count(), 1, "`init_from` reads one value")?;
+            }
+            DeviceInitial::Late(late) if !late.is_for(self.stream()) => return Err(Error::LateValueStream),
+            DeviceInitial::Late(_) if len == 0 => return Err(Error::LateValueOfNothing),
+            _ => {}
+        }
+        if let Some(len) = self.len {
+            device.check_context("length", len.stream())?;
+            expect_len("length", len.count(), 1, "`len_from` reads one number")?;
+        }
+        let per_segment = || match self.axis {
+            Some(AxisLayout { axis, .. }) => Ok(axis.columns()),
+            None => self.heads.check_each(len),
+        };
+        if self.axis.is_none() {
+            self.heads.check(len)?;
+        }
+        if let DeviceInitial::Each(values) = self.initial {
+            check_initial_values(values.count(), per_segment()?)?;
+        }
+        match (self.axis, totals.array(), request.totals) {
+            (_, None, _) => {}
+            (Some(AxisLayout { axis, .. }), Some(array), _) => check_totals(axis, array.count())?,
+            (None, Some(array), wanted) => {
+                let expected = if wanted == Totals::PerSegment { per_segment()? } else { 1 };
+                expect_len("total", array.count(), expected, "there is one total, or one for each segment")?;
+            }
+        }
+        match self.way {
+            Way::Prepared(handle) => handle.check(request, len),
+            Way::Call(..) => Ok(()),
+        }
+    }
+
+    /// Whether there is nothing to launch.
+    fn is_without_elements(&self, request: &Request, len: usize, results: usize) -> bool {
+        match (self.axis, request.reduction) {
+            (Some(axis), _) => axis.layout().is_empty(),
+            (None, None) => len == 0,
+            // Any segment may be empty; where kernels count them, they do so in any case.
+            (None, Some(_)) => match self.heads.kind {
+                HeadKind::None => len == 0,
+                HeadKind::Rows { .. } | HeadKind::Offsets(_) => results == 0,
+                HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => false,
+            },
+        }
+    }
+
+    /// How arrays are strided, where some have strides of their own.
+    fn own_layout(&self, strided: &[(usize, usize, &[usize])]) -> Result<Option<ColumnLayout>, Error> {
+        let Some(AxisLayout { axis, .. }) = self.axis else { return Ok(None) };
+        for &(array, found, strides) in strided {
+            check_strided(array, axis, strides, found)?;
+        }
+        let own: Vec<_> = strided.iter().map(|(.., strides)| *strides).collect();
+        Ok((!own.is_empty()).then(|| axis.layout_with(&own)))
+    }
+
+    /// Elements of a row or column, if there are some.
+    fn row(&self) -> Option<usize> {
+        match (self.axis, self.heads.kind) {
+            (Some(AxisLayout { axis, .. }), _) => Some(axis.shape()[axis.axis()]),
+            (None, HeadKind::Rows { len }) => Some(len),
+            (None, _) => None,
+        }
+    }
+
+    /// Enqueues a run. `results` is how many the output has room for, `total` where totals or the number of segments
+    /// go, or 0.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DeviceWork::enqueue`], but for what this call brings itself; and `total` is valid for a write.
+    unsafe fn enqueue(
+        &self,
+        device: &CudaDevice,
+        request: Request,
+        buffers: InOut<'_>,
+        results: u64,
+        total: sys::CUdeviceptr,
+    ) -> Result<(), Error> {
+        let (stream, len) = (self.stream(), buffers.len as usize);
+        let (heads, _reading_heads) = self.heads.pointer(stream);
+        let len_on_device = self.len.map(|len| len.pointer(stream));
+        let mut taking = None;
+        let (initial, _reading_initial) = match self.initial {
+            DeviceInitial::None => (0, None),
+            DeviceInitial::One(value) | DeviceInitial::Each(value) => {
+                let (pointer, reading) = value.pointer(stream);
+                (pointer, Some(reading))
+            }
+            // Scans that take a value are enqueued one after the other, each with what says that it has been taken.
+            DeviceInitial::Late(late) => {
+                let (taken, pointer) = late.begin_scan();
+                taking = Some((late, taken));
+                (pointer, None)
+            }
+        };
+        let side = SideBuffers {
+            len: len_on_device.as_ref().map_or(0, |(pointer, _reading)| *pointer),
+            heads,
+            head_count: self.heads.head_count(),
+            initial,
+            total,
+        };
+        let enqueue = || {
+            bind(stream)?;
+            match self.way {
+                // SAFETY: the caller vouches for the buffers; what the call brings is borrowed from live slices, whose
+                // lengths have been checked.
+                Way::Prepared(handle) => unsafe { handle.work.enqueue(stream, side, buffers, results) }?,
+                // SAFETY: as above.
+                Way::Call(call, _) if self.axis.is_some() => {
+                    unsafe { call.enqueue(device, stream, &request, buffers, side) }?
+                }
+                Way::Call(call, _) => {
+                    let call = Call { request, ..call };
+                    let work = DeviceWork::new(&call, device, stream, Runs::Once(len), || call.result_of_nothing())?;
+                    // SAFETY: as above.
+                    unsafe { work.enqueue(stream, side, buffers, results) }?;
+                }
+            }
+            taking.map_or(Ok(()), |(late, taken)| late.end_scan(taken))
+        };
+        enqueue().map_err(named)
+    }
+
+    /// What a run of no elements writes: totals, or the result of a reduction.
+    fn write_nothing(
+        &self,
+        request: &Request,
+        output: &mut dyn DeviceOutputs,
+        totals: DeviceTotals<'_>,
+    ) -> Result<(), Error> {
+        let stream = self.stream();
+        self.check_plan(request)?;
+        if request.reduction.is_none() {
+            return totals.into_array().map_or(Ok(()), |totals| self.write_totals_of_nothing(totals));
+        }
+        let mut writing = Words::new(None, None);
+        let mut results = 0;
+        output.describe(&mut |array| results += array.count);
+        if results == 0 {
+            return Ok(());
+        }
+        output.words(stream, &mut writing);
+        let of_nothing = |call: &Call<'_>| call.result_of_nothing();
+        // SAFETY: the output has room for so many results.
+        unsafe {
+            self.write_bytes(of_nothing, |handle| handle.result_of_nothing.as_deref(), writing.words()[0], results)
+        }
+    }
+
+    /// Writes the totals of no elements: what they begin with.
+    pub(crate) fn write_totals_of_nothing(&self, totals: &mut dyn DeviceArrayMut) -> Result<(), Error> {
+        let (stream, count) = (self.stream(), totals.count());
+        if count == 0 {
+            return Ok(());
+        }
+        let (DeviceInitial::One(values) | DeviceInitial::Each(values)) = self.initial else {
+            let (to, _writing) = totals.pointer(stream);
+            let of_nothing = |call: &Call<'_>| call.total_of_nothing();
+            // SAFETY: there is room for so many totals.
+            return unsafe { self.write_bytes(of_nothing, |handle| handle.total_of_nothing.as_deref(), to, count) };
+        };
+        bind(stream)?;
+        let carry_bytes = match self.way {
+            Way::Call(call, _) => call.op.carry_bytes(),
+            Way::Prepared(handle) => handle.carry_bytes,
+        };
+        let bytes = values.count() * carry_bytes;
+        let ((from, _reading), (to, _writing)) = (values.pointer(stream), totals.pointer(stream));
+        // SAFETY: the totals are as many as the values, or there is one value, as has been checked, and the guards keep
+        // both until the copies are enqueued.
+        unsafe {
+            result::memcpy_dtod_async(to, from, bytes, stream.cu_stream())
+                .map_err(driver_error("copying on the device"))?;
+            repeat(stream, to, bytes, count * carry_bytes)
+        }
+    }
+
+    /// Writes a value so many times: `of_nothing` as it is now, or as a handle has kept it.
+    ///
+    /// # Safety
+    ///
+    /// There is room for it, once at least.
+    unsafe fn write_bytes(
+        &self,
+        of_nothing: impl FnOnce(&Call<'_>) -> Result<Vec<u8>, Error>,
+        kept: impl FnOnce(&'a Handle) -> Option<&'a [u8]>,
+        to: sys::CUdeviceptr,
+        count: usize,
+    ) -> Result<(), Error> {
+        let stream = self.stream();
+        let made;
+        let value = match self.way {
+            Way::Call(call, _) => {
+                self.device()?.refuse_capture(stream)?;
+                made = of_nothing(&call)?;
+                &made
+            }
+            Way::Prepared(handle) => {
+                kept(handle).ok_or_else(|| PlanError::NoElements { operator: handle.operator.clone() })?
+            }
+        };
+        bind(stream)?;
+        // SAFETY: the caller vouches for the memory. The value is copied before the call returns, or, where the copy is
+        // captured, stays as long as the handle.
+        unsafe {
+            result::memcpy_htod_async(to, value, stream.cu_stream()).map_err(driver_error("copying to the device"))?;
+            repeat(stream, to, value.len(), count * value.len())
+        }
+    }
+
+    /// An error where the planner refuses what a call asks for.
+    fn check_plan(&self, request: &Request) -> Result<(), Error> {
+        let Way::Call(call, _) = self.way else { return Ok(()) };
+        match self.axis {
+            Some(_) => call.check_task(&Task::Columns(request.spec(), call.shape())),
+            None => Call { request: *request, ..call }.check(),
+        }
+    }
+
+    /// How many columns there are along the axis.
+    pub(crate) fn columns(&self) -> usize {
+        self.axis.map_or(0, |along| along.axis.columns())
+    }
+}
+
+/// Repeats the first `written` bytes of device memory up to `bytes`, in copies that double.
+///
+/// # Safety
+///
+/// There are so many bytes, of which work of this stream writes the first `written`.
+unsafe fn repeat(stream: &CudaStream, to: sys::CUdeviceptr, written: usize, bytes: usize) -> Result<(), Error> {
+    let mut written = written;
+    while 0 < written && written < bytes {
+        let next = written.min(bytes - written);
+        // SAFETY: both are within the bytes, and the copy does not overlap what it reads.
+        unsafe { result::memcpy_dtod_async(to + written as u64, to, next, stream.cu_stream()) }
+            .map_err(driver_error("copying on the device"))?;
+        written += next;
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What a handle of runs over device memory keeps.
+
+use std::{fmt, sync::Arc};
+
+use cudarc::driver::CudaStream;
+
+use super::work::DeviceWork;
+use crate::{
+    Error, Scanner,
+    call::{Call, Layouts, Request},
+    cuda::{Runs, bind},
+    prepared::check_len,
+    scan::AxisLayout,
+};
+
+/// Runs on one stream that are ready: kernels, constants and workspaces.
+pub(crate) struct Handle {
+    pub(super) scanner: Scanner,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) work: DeviceWork,
+    pub(super) operator: String,
+    /// What it was prepared for.
+    pub(super) request: Request,
+    /// The array, if the runs are along an axis of one.
+    pub(super) axis: Option<AxisLayout>,
+    /// Whether there is an initial value that was known when it was prepared.
+    pub(super) has_initial_value: bool,
+    pub(super) carry_bytes: usize,
+    max_len: usize,
+    /// What comes of no elements, as bytes: a graph finds it here, too.
+    pub(super) total_of_nothing: Option<Vec<u8>>,
+    /// The same of a reduction.
+    pub(super) result_of_nothing: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut handle = f.debug_struct("Handle");
+        handle.field("operator", &self.operator).field("prepared_for", &self.request.to_string());
+        handle.field("max_len", &self.max_len).finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    pub(super) fn new(
+        call: &Call<'_>,
+        axis: Option<&AxisLayout>,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+    ) -> Result<Self, Error> {
+        let device = call.scanner.device_of(stream)?;
+        device.check_preparing(stream)?;
+        bind(stream)?;
+        let work = match axis {
+            Some(axis) if !axis.is_of_rows(&call.request) => {
+                DeviceWork::along_axis(call, device, stream, axis.layout())?
+            }
+            Some(AxisLayout { axis, .. }) => {
+                DeviceWork::new(call, device, stream, Runs::Often(axis.len()), || call.result_of_nothing())?
+            }
+            None => DeviceWork::new(call, device, stream, Runs::Often(max_len), || call.result_of_nothing())?,
+        };
+        let total_of_nothing = call.initial_bytes().or_else(|| call.op.start());
+        let folds = call.request.reduction.is_some() && total_of_nothing.is_some();
+        Ok(Handle {
+            scanner: call.scanner.clone(),
+            stream: stream.clone(),
+            work,
+            operator: call.op.source().name,
+            request: call.request,
+            axis: axis.cloned(),
+            has_initial_value: call.initial_value.is_some(),
+            carry_bytes: call.op.carry_bytes(),
+            max_len,
+            result_of_nothing: folds.then(|| call.result_of_nothing()).transpose()?,
+            total_of_nothing,
+        })
+    }
+
+    /// In how many arrays input and output of its runs are.
+    pub(super) fn layouts(&self) -> Layouts {
+        self.request.layouts
+    }
+
+    /// An error if it was not prepared for such runs, of `len` elements.
+    pub(super) fn check(&self, request: &Request, len: usize) -> Result<(), Error> {
+        if self.axis.is_none() {
+            check_len(len, self.max_len)?;
+        }
+        match self.request.is_like(request) {
+            true => Ok(()),
+            false => Err(Error::HandleMismatch { prepared: self.request.to_string(), found: request.to_string() }),
+        }
+    }
+}

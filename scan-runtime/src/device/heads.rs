@@ -1,0 +1,78 @@
+//! Sources of segment heads in device memory.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, SyncOnDrop, sys};
+
+use super::arrays::{DeviceArray, array};
+use crate::{
+    DeviceBuffer, Error,
+    heads::{HeadKind, check_indexed, check_length, segment_count},
+};
+
+/// A source of segment heads in device memory.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceHeads<'a> {
+    pub(crate) kind: HeadKind,
+    /// None where no memory tells it.
+    memory: Option<&'a dyn DeviceArray>,
+}
+
+impl<'a> DeviceHeads<'a> {
+    pub(crate) const NONE: DeviceHeads<'static> = DeviceHeads { kind: HeadKind::None, memory: None };
+
+    pub(crate) fn rows(len: usize) -> Self {
+        DeviceHeads { kind: HeadKind::Rows { len }, memory: None }
+    }
+
+    pub(crate) fn new<T: 'static>(kind: HeadKind, buffer: &'a impl DeviceBuffer<T>) -> Self {
+        DeviceHeads { kind, memory: Some(array(buffer)) }
+    }
+
+    /// How many flags, words, keys or offsets there are, or elements of a row.
+    fn count(&self) -> usize {
+        match (self.kind, self.memory) {
+            (HeadKind::Rows { len }, _) => len,
+            (_, memory) => memory.map_or(0, DeviceArray::count),
+        }
+    }
+
+    /// The number that kernels are given: of offsets, or of the elements of a row.
+    pub(crate) fn head_count(&self) -> u64 {
+        self.count() as u64
+    }
+
+    /// The stream that the memory belongs to, if there is any.
+    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
+        self.memory.map(DeviceArray::stream)
+    }
+
+    /// Whether offsets tell them, which may leave elements out, or not ascend.
+    pub(crate) fn has_offsets(&self) -> bool {
+        matches!(self.kind, HeadKind::Offsets(_))
+    }
+
+    /// Whether there are as many as an input of this length requires.
+    pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
+        check_length(self.kind, self.count(), len)
+    }
+
+    /// How many segments an input of this length has, where the host can tell.
+    pub(crate) fn segments(&self, len: usize) -> Option<usize> {
+        segment_count(self.kind, self.count(), len)
+    }
+
+    /// How many segments there are, each of which has an initial value, or a total.
+    pub(crate) fn check_each(&self, len: usize) -> Result<usize, Error> {
+        check_indexed(self.kind, self.count(), len)
+    }
+
+    /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is
+    /// dropped once the launches are made.
+    pub(crate) fn pointer(&self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
+        match self.memory.map(|memory| memory.pointer(stream)) {
+            Some((pointer, reading)) => (pointer, Some(reading)),
+            None => (0, None),
+        }
+    }
+}
