@@ -1,7 +1,6 @@
 //! Inputs and outputs whose fields lie in arrays of their own.
 
 mod axis;
-mod device;
 mod host;
 pub(crate) mod kinds;
 pub(crate) mod neighbours;
@@ -17,8 +16,7 @@ use crate::{
     few::Few,
     sealed::{ByMacro, Sealed},
 };
-pub use axis::{AxisColumnScan, DeviceAxisColumnScan};
-pub use device::DeviceColumnScan;
+pub use axis::AxisColumnScan;
 pub use host::ColumnScan;
 
 /// An element whose fields can lie in arrays of their own (a struct of arrays), for

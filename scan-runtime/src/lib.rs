@@ -85,11 +85,11 @@ mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use call::ScanProgress;
-pub use columns::{AxisColumnScan, ColumnScan, Columns, DeviceAxisColumnScan, DeviceColumnScan};
+pub use columns::{AxisColumnScan, ColumnScan, Columns};
 #[doc(hidden)]
 pub use cuda::milliseconds_between;
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
-pub use device::DeviceScan;
+pub use device::{DevicePrepared, DeviceScan};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache, DiskProblem};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
@@ -97,10 +97,8 @@ pub use heads::{HeadFlag, Heads, HostHeads, NoHeads, SegmentOffset};
 pub use late_value::LateValue;
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
-pub use prepared::{DevicePrepared, Prepared};
-pub use scan::{
-    AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, Totals,
-};
+pub use prepared::Prepared;
+pub use scan::{AxisPlan, AxisReduce, AxisScan, Goal, Prefixes, Reduce, Scan, Totals};
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,
     Network, OffsetWidth, Overrides, Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind,

@@ -13,7 +13,7 @@ mod host;
 mod segments;
 
 pub(crate) use axis::{AxisLayout, check_length, check_totals};
-pub use axis::{AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
+pub use axis::{AxisPlan, AxisReduce, AxisScan};
 
 use crate::{
     DeviceScan, Error, ScanOp, ScanProgress, Scanner,

@@ -412,7 +412,7 @@ fn row<Op: TestOperator>(
     let pipeline = plan.pipeline.unwrap_or_default();
     let shape = format!("{} × {} | {} | {}", plan.threads, pipeline.teams, plan.run, pipeline.stages);
     stream.memcpy_dtod(input, output)?;
-    scan.on(stream).run_into(input, output)?;
+    scan.on(stream).run_into(input, &mut *output)?;
     let results = fetch::<Op>(stream, output, input.len())?;
     if let Some(byte) = results.iter().zip(expected).position(|(result, expected)| result != expected) {
         let element = byte / size_of::<Op::Item>();
@@ -673,7 +673,7 @@ fn measure<Op: TestOperator>(
     let (mut copies, mut scans) = (Vec::new(), Vec::new());
     for _ in 0..SAMPLES {
         copies.push(sample(stream, || Ok(stream.memcpy_dtod(input, output)?))?);
-        scans.push(sample(stream, || Ok(scan.on(stream).run_into(input, output)?))?);
+        scans.push(sample(stream, || Ok(scan.on(stream).run_into(input, &mut *output)?))?);
     }
     Ok((median(copies), median(scans)))
 }

@@ -1,24 +1,19 @@
-//! Scans along an axis of several arrays, of host and of device memory.
+//! Scans along an axis of several arrays in host memory.
 
-use std::{fmt, ptr, sync::Arc};
+use std::{fmt, ptr};
 
-use cudarc::driver::CudaStream;
 use scan_codegen::ArrayKind;
 
 use super::{
     Columns, Lengths,
     kinds::Lanes,
     layouts,
-    tuples::{DeviceSinks, DeviceSources, Sinks, Sources},
+    tuples::{Sinks, Sources},
 };
 use crate::{
-    AxisPlan, AxisScan, DeviceAxisScan, DeviceBuffer, DeviceBufferMut, Error, KernelSource, ScanOp,
+    AxisPlan, AxisScan, Error, KernelSource, ScanOp,
     call::{HostPlaces, Initial, Totals},
     cpu::InColumns,
-    device::{
-        DeviceTotals,
-        arrays::{OfFields, array_mut},
-    },
     scan::{check_length, check_totals},
     scanner::Engine,
 };
@@ -179,11 +174,6 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         unsafe { O::finish(output) }
     }
 
-    /// The same for device memory, on a stream of yours, as [`Scan::on`](crate::Scan::on) is for a scan.
-    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisColumnScan<'a, Op> {
-        DeviceAxisColumnScan { scan: self.scan.on(stream) }
-    }
-
     /// What would run on the GPU, as [`AxisScan::plan`] tells it.
     ///
     /// # Errors
@@ -212,89 +202,5 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         check_length(&self.along.axis, "input", input, needed)?;
         check_length(&self.along.axis, "output", output, room)?;
         Ok((input, output))
-    }
-}
-
-/// A scan along an axis of several arrays in device memory on a stream, made by [`AxisColumnScan::on`]. It is to a
-/// [`DeviceAxisScan`] as [`AxisColumnScan`] is to an [`AxisScan`].
-///
-/// ```no_run
-/// use scan_runtime::{Axis, ScanOp, Scanner, scan_element, scan_op};
-///
-/// #[scan_element]
-/// #[derive(Clone, Copy)]
-/// struct Rate {
-///     amount: f32,
-///     count: u8,
-/// }
-///
-/// #[scan_op]
-/// fn together(a: Rate, b: Rate) -> Rate {
-///     Rate { amount: a.amount + b.amount, count: u8::max(a.count, b.count) }
-/// }
-///
-/// let scanner = Scanner::cuda(0)?;
-/// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-/// let (amounts, counts) = (stream.clone_htod(&[1.0, 2.0, 3.0, 4.0])?, stream.clone_htod(&[3, 1, 2, 2])?);
-/// let (mut sums, mut most) = (stream.alloc_zeros(4)?, stream.alloc_zeros(4)?);
-/// let down = scanner.scan(together).axis(Axis::of(&[2, 2], 0)?).columns();
-/// down.on(&stream).run_into((&amounts, &counts), (&mut sums, &mut most))?;
-/// assert_eq!(stream.clone_dtoh(&sums)?, [1.0, 2.0, 4.0, 6.0]);
-/// assert_eq!(stream.clone_dtoh(&most)?, [3, 1, 3, 2]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[must_use = "a scan does nothing until it is run"]
-pub struct DeviceAxisColumnScan<'a, Op: ScanOp> {
-    scan: DeviceAxisScan<'a, Op>,
-}
-
-impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, Op> {
-    /// As [`DeviceAxisScan::init_from`].
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceAxisColumnScan { scan: self.scan.init_from(value) }
-    }
-
-    /// As [`DeviceAxisScan::init_each`].
-    pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceAxisColumnScan { scan: self.scan.init_each(values) }
-    }
-
-    /// Scans device slices or views into others. What lies between the results is left as it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceAxisScan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are
-    /// not of one length, [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
-    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered,
-    /// scattered, or indices, unless the columns are rows and no array has strides of its own.
-    pub fn run_into(
-        &self,
-        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
-        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
-    ) -> Result<(), Error> {
-        self.run_all(input, output, DeviceTotals::None)
-    }
-
-    /// Scans device slices or views into others, and writes the total of each column to `totals`.
-    ///
-    /// # Errors
-    ///
-    /// As [`run_into`](DeviceAxisColumnScan::run_into), and those of [`AxisScan::run_into_with_totals`].
-    pub fn run_into_with_totals(
-        &self,
-        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
-        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
-        totals: &mut impl DeviceBufferMut<Op::Carry>,
-    ) -> Result<(), Error> {
-        self.run_all(input, output, DeviceTotals::PerSegment(array_mut(totals)))
-    }
-
-    fn run_all(
-        &self,
-        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
-        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
-        totals: DeviceTotals<'_>,
-    ) -> Result<(), Error> {
-        self.scan.call.run(Some(&OfFields::new(input)), &mut OfFields::new(output), totals)
     }
 }

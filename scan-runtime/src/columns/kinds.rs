@@ -7,7 +7,10 @@ use scan_codegen::{ArrayKind, Axis};
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset,
-    device::arrays::{Described, NO_MEMORY, Words},
+    device::{
+        arguments::{DeviceInput, DeviceOutput, One},
+        arrays::{Described, NO_MEMORY, Words},
+    },
     room::room,
     sealed::Sealed,
 };
@@ -92,7 +95,7 @@ pub fn device_scatter<'a, T: ScanElement, P: SegmentOffset>(
 
 /// The arrays of outputs whose first field is the place of the others.
 #[derive(Debug)]
-pub struct ScatterComputed<Arrays>(pub(super) Arrays);
+pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
@@ -558,51 +561,12 @@ unsafe impl<T: ScanElement> Sink<T> for Discard {
     unsafe fn finish(_: Option<Vec<T>>) {}
 }
 
-/// An array of inputs of type `T` in device memory: a slice or view, [`indices`], a [`device_gather`], a neighbour
-/// ([`device_previous`](super::neighbours::device_previous), [`device_next`](super::neighbours::device_next)), or along
-/// an axis what has strides of its own ([`device_strided`](super::strided::device_strided)).
-///
-/// # Safety
-///
-/// It is sealed: nothing outside this crate implements it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no array of inputs of type `{T}` in device memory",
-    label = "not an array of `{T}`",
-    note = "a scan by columns takes slices and views, and what the module `arrays` makes: one for each field, in their order"
-)]
-pub unsafe trait DeviceSource<T> {
-    #[doc(hidden)]
-    const SEALED: Sealed;
-    #[doc(hidden)]
-    fn describe(&self) -> Described<'_>;
-    #[doc(hidden)]
-    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>);
-}
-
-/// An array of outputs of type `T` in device memory: a slice or mutable view, a [`device_scatter`], or [`discard`].
-///
-/// # Safety
-///
-/// It is sealed: nothing outside this crate implements it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no array of outputs of type `{T}` in device memory",
-    label = "not an array of `{T}`",
-    note = "a scan by columns takes slices and mutable views, and what the module `arrays` makes: one for each field, in their order"
-)]
-pub unsafe trait DeviceSink<T> {
-    #[doc(hidden)]
-    const SEALED: Sealed;
-    #[doc(hidden)]
-    fn describe(&self) -> Described<'_>;
-    #[doc(hidden)]
-    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>);
-}
-
 // SAFETY: the buffer has as many items.
-unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
+unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceInput<T> for &B {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
-        Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream())
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream()));
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer((**self).device_ptr(stream));
@@ -610,10 +574,11 @@ unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
 }
 
 // SAFETY: kernels read no memory.
-unsafe impl<T: Index> DeviceSource<T> for Indices {
+unsafe impl<T: Index> DeviceInput<T> for Indices {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
-        NO_MEMORY
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(NO_MEMORY);
     }
     fn words<'s>(&'s self, _: &'s CudaStream, words: &mut Words<'s>) {
         words.push(0); // the first index
@@ -621,12 +586,13 @@ unsafe impl<T: Index> DeviceSource<T> for Indices {
 }
 
 // SAFETY: both buffers have as many items as is told, and kernels read no others.
-unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'_, T, P> {
+unsafe impl<T: ScanElement, P: SegmentOffset> DeviceInput<T> for DeviceGather<'_, T, P> {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.values.len());
         let streams = [Some(self.values.stream()), Some(self.places.stream())];
-        Described { kind, len, count, streams, strides: &[] }
+        each(Described { kind, len, count, streams, strides: &[] });
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer(self.values.device_ptr(stream));
@@ -636,10 +602,11 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'
 }
 
 // SAFETY: the buffer has as many items.
-unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
+unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceOutput<T> for &mut B {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
-        Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream())
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream()));
     }
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer((**self).device_ptr_mut(stream));
@@ -647,12 +614,13 @@ unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
 }
 
 // SAFETY: both buffers have as many items as is told, and kernels touch no others.
-unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_, T, P> {
+unsafe impl<T: ScanElement, P: SegmentOffset> DeviceOutput<T> for DeviceScatter<'_, T, P> {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.results.len());
         let streams = [Some(self.results.stream()), Some(self.places.stream())];
-        Described { kind, len, count, streams, strides: &[] }
+        each(Described { kind, len, count, streams, strides: &[] });
     }
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
         let count = self.results.len() as u64;
@@ -663,10 +631,11 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_
 }
 
 // SAFETY: kernels write no memory.
-unsafe impl<T: ScanElement> DeviceSink<T> for Discard {
+unsafe impl<T: ScanElement> DeviceOutput<T> for Discard {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
-        NO_MEMORY
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(NO_MEMORY);
     }
     fn words<'s>(&'s mut self, _: &'s CudaStream, _: &mut Words<'s>) {}
 }

@@ -3,11 +3,14 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::{DeviceSource, Lanes, Source};
+use super::kinds::{Lanes, Source};
 use super::strided::{check_apart, each_place};
 use crate::{
     DeviceBuffer, Error, ScanElement,
-    device::arrays::{Described, Words},
+    device::{
+        arguments::{DeviceInput, One},
+        arrays::{Described, Words},
+    },
     element::bytes_of,
     room::room,
     sealed::Sealed,
@@ -194,11 +197,12 @@ pub fn device_next<T: ScanElement>(values: &impl DeviceBuffer<T>, edge: T) -> De
 }
 
 // SAFETY: the buffer has as many items, and kernels read no others: at an edge they read none.
-unsafe impl<T: ScanElement, const AFTER: bool> DeviceSource<T> for DeviceNeighbour<'_, T, AFTER> {
+unsafe impl<T: ScanElement, const AFTER: bool> DeviceInput<T> for DeviceNeighbour<'_, T, AFTER> {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         let kind = if AFTER { ArrayKind::Next } else { ArrayKind::Previous };
-        Described::of_slice(kind, self.values.len(), self.values.stream())
+        each(Described::of_slice(kind, self.values.len(), self.values.stream()));
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer(self.values.device_ptr(stream));

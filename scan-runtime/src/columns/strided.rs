@@ -3,10 +3,13 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::{DeviceSource, Lanes, Source};
+use super::kinds::{Lanes, Source};
 use crate::{
     DeviceBuffer, Error, ScanElement,
-    device::arrays::{Described, Words},
+    device::{
+        arguments::{DeviceInput, One},
+        arrays::{Described, Words},
+    },
     room::room,
     sealed::Sealed,
 };
@@ -147,11 +150,12 @@ pub fn device_strided<'a, T: ScanElement>(
 }
 
 // SAFETY: the buffer has as many items as the strides reach, which a run checks, and kernels read no others.
-unsafe impl<T: ScanElement> DeviceSource<T> for DeviceStrided<'_, T> {
+unsafe impl<T: ScanElement> DeviceInput<T> for DeviceStrided<'_, T> {
     const SEALED: Sealed = Sealed;
-    fn describe(&self) -> Described<'_> {
+    type Layout = One;
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         let slice = Described::of_slice(ArrayKind::Strided, self.items.len(), self.items.stream());
-        Described { len: None, strides: self.strides, ..slice }
+        each(Described { len: None, strides: self.strides, ..slice });
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer(self.items.device_ptr(stream));

@@ -1,18 +1,12 @@
 //! The arrays of all fields of an element: a tuple of them, or one array of elements.
 
-use cudarc::driver::CudaStream;
 use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{DeviceSink, DeviceSource, Lanes, PlacedAt, ScatterComputed, Sink, Source, check_computed},
+    kinds::{Lanes, PlacedAt, ScatterComputed, Sink, Source, check_computed},
 };
-use crate::{
-    DeviceBufferMut, Error, ScanElement,
-    device::arrays::{Described, NO_MEMORY, Words},
-    room::room,
-    sealed::Sealed,
-};
+use crate::{Error, ScanElement, room::room, sealed::Sealed};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///
@@ -74,44 +68,6 @@ pub unsafe trait Sinks<F: Fields> {
     unsafe fn finish(held: Self::Held) -> Result<(), Error>;
 }
 
-/// The same as [`Sources`], in device memory: [`DeviceSource`]s.
-///
-/// # Safety
-///
-/// It is sealed: nothing outside this crate implements it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` are not the arrays of inputs in device memory that have the fields `{F}`",
-    label = "not an array for each of the fields",
-    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
-)]
-pub unsafe trait DeviceSources<F: Fields> {
-    #[doc(hidden)]
-    const SEALED: Sealed;
-    #[doc(hidden)]
-    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
-    #[doc(hidden)]
-    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>);
-}
-
-/// The same as [`Sinks`], in device memory: [`DeviceSink`]s.
-///
-/// # Safety
-///
-/// It is sealed: nothing outside this crate implements it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` are not the arrays of outputs in device memory that have the fields `{F}`",
-    label = "not an array for each of the fields",
-    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes (in `scatter_computed` slices and mutable views alone, one for each field after the place); what has no fields lies in one array, which is no tuple"
-)]
-pub unsafe trait DeviceSinks<F: Fields> {
-    #[doc(hidden)]
-    const SEALED: Sealed;
-    #[doc(hidden)]
-    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
-    #[doc(hidden)]
-    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>);
-}
-
 // SAFETY: the one array is that of the elements.
 unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
     const SEALED: Sealed = Sealed;
@@ -146,28 +102,6 @@ unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
         // SAFETY: the caller vouches for the items.
         unsafe { <S as Sink<T>>::finish(held) };
         Ok(())
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<T: ScanElement, S: DeviceSource<T>> DeviceSources<Whole<T>> for S {
-    const SEALED: Sealed = Sealed;
-    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        each(DeviceSource::describe(self));
-    }
-    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        DeviceSource::words(self, stream, words);
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<T: ScanElement, S: DeviceSink<T>> DeviceSinks<Whole<T>> for S {
-    const SEALED: Sealed = Sealed;
-    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        each(DeviceSink::describe(self));
-    }
-    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        DeviceSink::words(self, stream, words);
     }
 }
 
@@ -209,28 +143,6 @@ macro_rules! tuples {
                 Ok(())
             }
         }
-
-        // SAFETY: as above.
-        unsafe impl<$($field: ScanElement, $array: DeviceSource<$field>),*> DeviceSources<($($field,)*)> for ($($array,)*) {
-            const SEALED: Sealed = Sealed;
-            fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-                $(each(self.$index.describe());)*
-            }
-            fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-                $(self.$index.words(stream, words);)*
-            }
-        }
-
-        // SAFETY: as above.
-        unsafe impl<$($field: ScanElement, $array: DeviceSink<$field>),*> DeviceSinks<($($field,)*)> for ($($array,)*) {
-            const SEALED: Sealed = Sealed;
-            fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-                $(each(self.$index.describe());)*
-            }
-            fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-                $(self.$index.words(stream, words);)*
-            }
-        }
     )*};
 }
 
@@ -269,30 +181,6 @@ macro_rules! computed {
                     }
                 )*
                 Ok(())
-            }
-        }
-
-        // SAFETY: the buffers have as many items as is told, and kernels touch no others.
-        unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> DeviceSinks<(Place, $($field,)*)>
-            for ScatterComputed<($(&'a mut $array,)*)>
-        where
-            Place: ScanElement,
-            $($field: PlacedAt<Place>, $array: DeviceBufferMut<<$field as PlacedAt<Place>>::Item>,)*
-        {
-            const SEALED: Sealed = Sealed;
-            fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-                each(NO_MEMORY);
-                $(
-                    let (count, stream) = (self.0.$index.len(), self.0.$index.stream());
-                    each(Described { len: None, ..Described::of_slice(ArrayKind::Computed, count, stream) });
-                )*
-            }
-            fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-                $(
-                    let count = self.0.$index.len().min($field::PLACES) as u64;
-                    words.push_pointer(self.0.$index.device_ptr_mut(stream));
-                    words.push(count);
-                )*
             }
         }
     )*};

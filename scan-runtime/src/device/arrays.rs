@@ -4,17 +4,10 @@ use std::{marker::PhantomData, sync::Arc};
 
 use arrayvec::ArrayVec;
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use scan_codegen::{ArrayKind, ArrayKinds, ColumnLayout, MAX_ELEMENT_BYTES};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, ColumnLayout, MAX_ELEMENT_BYTES};
 
-use crate::{
-    DeviceBuffer, DeviceBufferMut, Error,
-    columns::{
-        Fields, Lengths,
-        tuples::{DeviceSinks, DeviceSources},
-    },
-    cuda::CudaDevice,
-    few::Few,
-};
+use super::arguments::{DeviceInput, DeviceOutput, Layout};
+use crate::{DeviceBuffer, DeviceBufferMut, Error, columns::Lengths, cuda::CudaDevice, few::Few};
 
 /// An array in device memory.
 pub(crate) trait DeviceArray {
@@ -77,50 +70,40 @@ pub(crate) fn array_mut<T: 'static, B: DeviceBufferMut<T>>(buffer: &mut B) -> &m
     unsafe { &mut *std::ptr::from_mut(buffer).cast::<Items<T, B>>() }
 }
 
-/// The arrays of an input.
-pub(crate) trait DeviceInputs {
+/// An input without the type of its elements.
+pub(crate) trait ErasedInput {
+    fn arrays(&self) -> Arrays;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>);
 }
 
-/// The arrays of an output.
-pub(crate) trait DeviceOutputs {
+/// An output without the type of its results.
+pub(crate) trait ErasedOutput {
+    fn arrays(&self) -> Arrays;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>);
 }
 
-/// One array of inputs.
-impl DeviceInputs for &dyn DeviceArray {
-    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        each(Described::of_slice(ArrayKind::Slice, self.count(), self.stream()));
-    }
+/// The arrays of elements of type `T`.
+#[repr(transparent)]
+pub(crate) struct Of<T, A>(A, PhantomData<fn() -> T>);
 
-    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.pointer(stream));
-    }
-}
-
-/// One array of outputs.
-impl DeviceOutputs for &mut dyn DeviceArrayMut {
-    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        each(Described::of_slice(ArrayKind::Slice, self.count(), self.stream()));
-    }
-
-    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.pointer(stream));
-    }
-}
-
-/// The arrays of elements with these fields.
-pub(crate) struct OfFields<F, A>(A, PhantomData<fn() -> F>);
-
-impl<F: Fields, A> OfFields<F, A> {
+impl<T, A> Of<T, A> {
     pub(crate) fn new(arrays: A) -> Self {
-        OfFields(arrays, PhantomData)
+        Of(arrays, PhantomData)
+    }
+
+    pub(crate) fn of(arrays: &A) -> &Self {
+        // SAFETY: it is transparent over the arrays.
+        unsafe { &*std::ptr::from_ref(arrays).cast() }
     }
 }
 
-impl<F: Fields, A: DeviceSources<F>> DeviceInputs for OfFields<F, A> {
+impl<T, A: DeviceInput<T>> ErasedInput for Of<T, A> {
+    fn arrays(&self) -> Arrays {
+        A::Layout::ARRAYS
+    }
+
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         self.0.describe(each);
     }
@@ -130,7 +113,11 @@ impl<F: Fields, A: DeviceSources<F>> DeviceInputs for OfFields<F, A> {
     }
 }
 
-impl<F: Fields, A: DeviceSinks<F>> DeviceOutputs for OfFields<F, A> {
+impl<T, A: DeviceOutput<T>> ErasedOutput for Of<T, A> {
+    fn arrays(&self) -> Arrays {
+        A::Layout::ARRAYS
+    }
+
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         self.0.describe(each);
     }
@@ -222,7 +209,7 @@ impl<'s> Words<'s> {
 }
 
 /// What is found of the arrays of an input or of an output.
-pub(crate) struct Arrays<'s> {
+pub(crate) struct Found<'s> {
     what: &'static str,
     lengths: Lengths,
     kinds: Few<ArrayKind>,
@@ -241,10 +228,10 @@ pub(crate) struct Checked<'s> {
     pub(crate) empty: Option<usize>,
 }
 
-impl<'s> Arrays<'s> {
+impl<'s> Found<'s> {
     pub(crate) fn of(what: &'static str) -> Self {
         let (kinds, strided) = (Few::default(), Few::default());
-        Arrays { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
+        Found { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
     }
 
     pub(crate) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::ColumnLayout;
 
 use super::{
-    arrays::{Arrays, DeviceArray, DeviceArrayMut, DeviceInputs, DeviceOutputs, Words},
+    arrays::{DeviceArray, DeviceArrayMut, ErasedInput, ErasedOutput, Found, Words},
     handle::Handle,
     heads::DeviceHeads,
     work::DeviceWork,
@@ -23,17 +23,15 @@ use crate::{
 };
 
 /// A run over device memory.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct DeviceCall<'a> {
     pub(crate) way: Way<'a>,
     /// The array, if the run is along an axis of one.
-    pub(crate) axis: Option<&'a AxisLayout>,
+    pub(crate) axis: Option<Arc<AxisLayout>>,
     pub(crate) initial: DeviceInitial<'a>,
     /// How many elements there are, if that is in device memory.
     pub(crate) len: Option<&'a dyn DeviceArray>,
     pub(crate) heads: DeviceHeads<'a>,
-    /// In how many arrays input and output are.
-    pub(crate) layouts: Layouts,
 }
 
 /// When kernels and constants are made.
@@ -93,24 +91,33 @@ impl<'m> DeviceTotals<'m> {
 const HOST_VALUES: &str =
     "its initial values are in host memory: give a run of device memory those of `.on(&stream).init_each(&values)`";
 
+const NO_LENGTH: &str = "its array says how many elements there are: scan without `len_from`";
+
+const NO_LAST_TOTAL: &str = "it has a total for each column: use the runs `…_with_totals`";
+
 impl<'a> DeviceCall<'a> {
     pub(crate) fn new(call: Call<'a>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceCall::of(Way::Call(call, stream), None, call.request.layouts)
-    }
-
-    /// Along an axis.
-    pub(crate) fn along(call: Call<'a>, axis: &'a AxisLayout, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceCall::of(Way::Call(call, stream), Some(axis), call.request.layouts)
+        DeviceCall::of(Way::Call(call, stream))
     }
 
     /// A run of a handle.
     pub(crate) fn of_handle(handle: &'a Handle) -> Self {
-        DeviceCall::of(Way::Prepared(handle), handle.axis.as_ref(), handle.layouts())
+        let call = DeviceCall::of(Way::Prepared(handle));
+        match &handle.axis {
+            Some(axis) => call.along(axis.clone()),
+            None => call,
+        }
     }
 
-    fn of(way: Way<'a>, axis: Option<&'a AxisLayout>, layouts: Layouts) -> Self {
-        let heads = axis.and_then(AxisLayout::row).map_or(DeviceHeads::NONE, DeviceHeads::rows);
-        DeviceCall { way, axis, initial: DeviceInitial::None, len: None, heads, layouts }
+    fn of(way: Way<'a>) -> Self {
+        let (initial, heads) = (DeviceInitial::None, DeviceHeads::NONE);
+        DeviceCall { way, axis: None, initial, len: None, heads }
+    }
+
+    /// The same along an axis.
+    pub(crate) fn along(self, axis: Arc<AxisLayout>) -> Self {
+        let heads = axis.row().map_or(DeviceHeads::NONE, DeviceHeads::rows);
+        DeviceCall { axis: Some(axis), heads, ..self }
     }
 
     pub(crate) fn stream(&self) -> &'a Arc<CudaStream> {
@@ -152,33 +159,33 @@ impl<'a> DeviceCall<'a> {
 
     /// Whether there is an initial value of any kind.
     pub(crate) fn has_initial(&self) -> bool {
-        self.request(Totals::None, self.layouts).initial != Initial::None
+        self.request(Totals::None, Layouts::default()).initial != Initial::None
     }
 
     /// Prepares runs like this one.
     pub(crate) fn prepare(&self, totals: Totals, max_len: usize) -> Result<Handle, Error> {
-        self.prepare_like(self.request(totals, self.layouts), max_len)
+        self.prepare_as(self.request(totals, Layouts::default()), max_len)
     }
 
     /// Prepares runs over arrays of the same kinds as these.
-    pub(crate) fn prepare_for(
+    pub(crate) fn prepare_like(
         &self,
-        input: &dyn DeviceInputs,
-        output: &dyn DeviceOutputs,
+        input: &dyn ErasedInput,
+        output: &dyn ErasedOutput,
         totals: Totals,
         max_len: usize,
     ) -> Result<Handle, Error> {
-        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of("output"));
+        let (mut inputs, mut outputs) = (Found::of("input"), Found::of("output"));
         input.describe(&mut |array| inputs.add_kind(array.kind));
         output.describe(&mut |array| outputs.add_kind(array.kind));
-        let layouts = self.layouts.with_kinds(inputs.kinds(), outputs.kinds());
-        self.prepare_like(self.request(totals, layouts), max_len)
+        let layouts = Layouts { input: (input.arrays(), inputs.kinds()), output: (output.arrays(), outputs.kinds()) };
+        self.prepare_as(self.request(totals, layouts), max_len)
     }
 
-    fn prepare_like(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
+    fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
         self.check_host_values()?;
-        Handle::new(&Call { request, ..call }, self.axis, stream, max_len)
+        Handle::new(&Call { request, ..call }, self.axis.as_ref(), stream, max_len)
     }
 
     /// An error if a run over device memory would begin with values in host memory.
@@ -194,13 +201,13 @@ impl<'a> DeviceCall<'a> {
     /// before anything is enqueued.
     pub(crate) fn run(
         &self,
-        input: Option<&dyn DeviceInputs>,
-        output: &mut dyn DeviceOutputs,
+        input: Option<&dyn ErasedInput>,
+        output: &mut dyn ErasedOutput,
         totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
         let device = self.device()?;
         let in_place = input.is_none();
-        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of(if in_place { "buffer" } else { "output" }));
+        let (mut inputs, mut outputs) = (Found::of("input"), Found::of(if in_place { "buffer" } else { "output" }));
         if let Some(input) = input {
             input.describe(&mut |array| inputs.add(device, array));
         }
@@ -209,7 +216,8 @@ impl<'a> DeviceCall<'a> {
         let in_len = if in_place { outputs.len } else { inputs.len };
         let (len, results) = self.check_arrays(in_len, outputs.len, in_place, &totals)?;
 
-        let layouts = self.layouts.with_kinds(inputs.kinds, outputs.kinds);
+        let arrays = input.map_or(output.arrays(), ErasedInput::arrays);
+        let layouts = Layouts { input: (arrays, inputs.kinds), output: (output.arrays(), outputs.kinds) };
         let mut request = self.request(totals.wanted(), layouts);
         self.check(device, &request, len, &totals)?;
         if self.is_without_elements(&request, len, results) {
@@ -232,8 +240,8 @@ impl<'a> DeviceCall<'a> {
         output.words(stream, &mut writing);
         let totals = totals.into_array().map(|totals| totals.pointer(stream));
         let total = totals.as_ref().map_or(0, |(pointer, _writing)| *pointer);
-        let columns =
-            own.as_ref().or_else(|| self.axis.filter(|axis| !axis.is_of_rows(&request)).map(AxisLayout::layout));
+        let axis = self.axis.as_ref().filter(|axis| !axis.is_of_rows(&request));
+        let columns = own.as_ref().or(axis.map(|axis| axis.layout()));
         let read = if in_place { writing.words() } else { reading.words() };
         let buffers = InOut { input: read, output: writing.words(), len: len as u64, columns };
         // SAFETY: the buffers are borrowed from live slices, which have been checked: of `len` items, of the array along
@@ -250,7 +258,7 @@ impl<'a> DeviceCall<'a> {
         in_place: bool,
         totals: &DeviceTotals<'_>,
     ) -> Result<(usize, usize), Error> {
-        if let Some(AxisLayout { axis, .. }) = self.axis {
+        if let Some(AxisLayout { axis, .. }) = self.axis.as_deref() {
             if in_place && !axis.lies_the_same() {
                 return Err(Error::AxisInPlace);
             }
@@ -261,7 +269,7 @@ impl<'a> DeviceCall<'a> {
             }
             return Ok((axis.len(), axis.len()));
         }
-        if self.request(Totals::None, self.layouts).reduction.is_none() {
+        if self.request(Totals::None, Layouts::default()).reduction.is_none() {
             let len = common_len(input, output)?;
             return Ok((len, len));
         }
@@ -310,21 +318,21 @@ impl<'a> DeviceCall<'a> {
             device.check_context("length", len.stream())?;
             expect_len("length", len.count(), 1, "`len_from` reads one number")?;
         }
-        let per_segment = || match self.axis {
-            Some(AxisLayout { axis, .. }) => Ok(axis.columns()),
-            None => self.heads.check_each(len),
-        };
         if self.axis.is_none() {
             self.heads.check(len)?;
         }
         if let DeviceInitial::Each(values) = self.initial {
-            check_initial_values(values.count(), per_segment()?)?;
+            check_initial_values(values.count(), self.per_segment(len)?)?;
         }
-        match (self.axis, totals.array(), request.totals) {
+        if self.axis.is_some() && self.len.is_some() {
+            return Err(PlanError::Columns { why: NO_LENGTH }.into());
+        }
+        match (self.axis.as_deref(), totals.array(), request.totals) {
             (_, None, _) => {}
+            (Some(_), _, Totals::Last) => return Err(PlanError::Columns { why: NO_LAST_TOTAL }.into()),
             (Some(AxisLayout { axis, .. }), Some(array), _) => check_totals(axis, array.count())?,
             (None, Some(array), wanted) => {
-                let expected = if wanted == Totals::PerSegment { per_segment()? } else { 1 };
+                let expected = if wanted == Totals::PerSegment { self.per_segment(len)? } else { 1 };
                 expect_len("total", array.count(), expected, "there is one total, or one for each segment")?;
             }
         }
@@ -336,7 +344,7 @@ impl<'a> DeviceCall<'a> {
 
     /// Whether there is nothing to launch.
     fn is_without_elements(&self, request: &Request, len: usize, results: usize) -> bool {
-        match (self.axis, request.reduction) {
+        match (&self.axis, request.reduction) {
             (Some(axis), _) => axis.layout().is_empty(),
             (None, None) => len == 0,
             // Any segment may be empty; where kernels count them, they do so in any case.
@@ -350,7 +358,7 @@ impl<'a> DeviceCall<'a> {
 
     /// How arrays are strided, where some have strides of their own.
     fn own_layout(&self, strided: &[(usize, usize, &[usize])]) -> Result<Option<ColumnLayout>, Error> {
-        let Some(AxisLayout { axis, .. }) = self.axis else { return Ok(None) };
+        let Some(AxisLayout { axis, .. }) = self.axis.as_deref() else { return Ok(None) };
         for &(array, found, strides) in strided {
             check_strided(array, axis, strides, found)?;
         }
@@ -360,7 +368,7 @@ impl<'a> DeviceCall<'a> {
 
     /// Elements of a row or column, if there are some.
     fn row(&self) -> Option<usize> {
-        match (self.axis, self.heads.kind) {
+        match (self.axis.as_deref(), self.heads.kind) {
             (Some(AxisLayout { axis, .. }), _) => Some(axis.shape()[axis.axis()]),
             (None, HeadKind::Rows { len }) => Some(len),
             (None, _) => None,
@@ -431,7 +439,7 @@ impl<'a> DeviceCall<'a> {
     fn write_nothing(
         &self,
         request: &Request,
-        output: &mut dyn DeviceOutputs,
+        output: &mut dyn ErasedOutput,
         totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
         let stream = self.stream();
@@ -523,9 +531,36 @@ impl<'a> DeviceCall<'a> {
         }
     }
 
-    /// How many columns there are along the axis.
-    pub(crate) fn columns(&self) -> usize {
-        self.axis.map_or(0, |along| along.axis.columns())
+    /// Checks an input, and gives how many results a new output has.
+    pub(crate) fn new_len(&self, input: &dyn ErasedInput) -> Result<usize, Error> {
+        let mut inputs = Found::of("input");
+        let device = self.device()?;
+        input.describe(&mut |array| inputs.add(device, array));
+        let found = inputs.checked()?.len;
+        if self.len.is_some() {
+            return Err(Error::LengthOnDevice);
+        }
+        if let Some(AxisLayout { axis, .. }) = self.axis.as_deref() {
+            if axis.output_len() != axis.len() {
+                return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
+            }
+            let needed = axis.input_len();
+            return check_length(axis, "input", found.unwrap_or(needed), needed).map(|()| axis.len());
+        }
+        let len = found.ok_or(Error::UnknownLength)?;
+        self.heads.check(len)?;
+        match self.request(Totals::None, Layouts::default()).reduction {
+            Some(_) => self.results(len),
+            None => Ok(len),
+        }
+    }
+
+    /// How many segments there are, each of which has a total.
+    pub(crate) fn per_segment(&self, len: usize) -> Result<usize, Error> {
+        match self.axis.as_deref() {
+            Some(AxisLayout { axis, .. }) => Ok(axis.columns()),
+            None => self.heads.check_each(len),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use cudarc::driver::CudaStream;
 use super::work::DeviceWork;
 use crate::{
     Error, Scanner,
-    call::{Call, Layouts, Request},
+    call::{Call, Request},
     cuda::{Runs, bind},
     prepared::check_len,
     scan::AxisLayout,
@@ -22,7 +22,7 @@ pub(crate) struct Handle {
     /// What it was prepared for.
     pub(super) request: Request,
     /// The array, if the runs are along an axis of one.
-    pub(super) axis: Option<AxisLayout>,
+    pub(super) axis: Option<Arc<AxisLayout>>,
     /// Whether there is an initial value that was known when it was prepared.
     pub(super) has_initial_value: bool,
     pub(super) carry_bytes: usize,
@@ -44,7 +44,7 @@ impl fmt::Debug for Handle {
 impl Handle {
     pub(super) fn new(
         call: &Call<'_>,
-        axis: Option<&AxisLayout>,
+        axis: Option<&Arc<AxisLayout>>,
         stream: &Arc<CudaStream>,
         max_len: usize,
     ) -> Result<Self, Error> {
@@ -55,10 +55,7 @@ impl Handle {
             Some(axis) if !axis.is_of_rows(&call.request) => {
                 DeviceWork::along_axis(call, device, stream, axis.layout())?
             }
-            Some(AxisLayout { axis, .. }) => {
-                DeviceWork::new(call, device, stream, Runs::Often(axis.len()), || call.result_of_nothing())?
-            }
-            None => DeviceWork::new(call, device, stream, Runs::Often(max_len), || call.result_of_nothing())?,
+            _ => DeviceWork::new(call, device, stream, Runs::Often(max_len), || call.result_of_nothing())?,
         };
         let total_of_nothing = call.initial_bytes().or_else(|| call.op.start());
         let folds = call.request.reduction.is_some() && total_of_nothing.is_some();
@@ -77,16 +74,9 @@ impl Handle {
         })
     }
 
-    /// In how many arrays input and output of its runs are.
-    pub(super) fn layouts(&self) -> Layouts {
-        self.request.layouts
-    }
-
     /// An error if it was not prepared for such runs, of `len` elements.
     pub(super) fn check(&self, request: &Request, len: usize) -> Result<(), Error> {
-        if self.axis.is_none() {
-            check_len(len, self.max_len)?;
-        }
+        check_len(len, self.max_len)?;
         match self.request.is_like(request) {
             true => Ok(()),
             false => Err(Error::HandleMismatch { prepared: self.request.to_string(), found: request.to_string() }),

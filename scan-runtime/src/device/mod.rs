@@ -1,12 +1,14 @@
 //! Runs over device memory on a stream.
 
+pub(crate) mod arguments;
 pub(crate) mod arrays;
 pub(crate) mod call;
-pub(crate) mod handle;
+mod handle;
 pub(crate) mod heads;
+mod prepared;
 mod scan;
 pub(crate) mod work;
 
-pub(crate) use call::{DeviceCall, DeviceInitial, DeviceTotals};
+pub(crate) use call::DeviceCall;
+pub use prepared::DevicePrepared;
 pub use scan::DeviceScan;
-pub(crate) use scan::run_slices;

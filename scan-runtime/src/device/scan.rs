@@ -3,18 +3,22 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream};
+use scan_codegen::Axis;
 
 use super::{
-    DeviceCall, DeviceInitial, DeviceTotals,
-    arrays::{DeviceArray, DeviceArrayMut, DeviceInputs, DeviceOutputs, array, array_mut},
+    DeviceCall, DevicePrepared,
+    arguments::{DeviceInput, DeviceOutput},
+    arrays::{Of, array, array_mut},
+    call::{DeviceInitial, DeviceTotals},
     handle::Handle,
     heads::DeviceHeads,
 };
 use crate::{
-    DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, LateValue, Prefixes, Scan, ScanElement, ScanOp, Totals,
-    call::{self, Layouts},
+    DeviceBuffer, DeviceBufferMut, Error, Goal, LateValue, Prefixes, Scan, ScanElement, ScanOp, Totals,
+    call::{self, Call},
     cuda::driver_error,
     heads::NoHeads,
+    scan::AxisLayout,
 };
 
 /// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared)
@@ -32,7 +36,11 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
 
 impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceScan { call: DeviceCall::new(scan.call(call::Totals::None), stream), of: PhantomData }
+        DeviceScan::new(scan.call(call::Totals::None), stream)
+    }
+
+    pub(crate) fn new(call: Call<'a>, stream: &'a Arc<CudaStream>) -> Self {
+        DeviceScan { call: DeviceCall::new(call, stream), of: PhantomData }
     }
 
     /// A run of a handle.
@@ -40,12 +48,13 @@ impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
         DeviceScan { call: DeviceCall::of_handle(handle), of: PhantomData }
     }
 
+    /// The last choice of segments counts.
     pub(crate) fn with_heads(self, heads: DeviceHeads<'a>) -> Self {
-        DeviceScan { call: DeviceCall { heads, ..self.call }, ..self }
+        DeviceScan { call: DeviceCall { heads, axis: None, ..self.call }, ..self }
     }
 
-    pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
-        DeviceScan { call: DeviceCall { layouts, ..self.call }, ..self }
+    pub(crate) fn with_axis(self, axis: Arc<AxisLayout>) -> Self {
+        DeviceScan { call: self.call.along(axis), ..self }
     }
 
     fn with_initial(self, initial: DeviceInitial<'a>) -> Self {
@@ -108,32 +117,47 @@ impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
         }
     }
 
+    /// How many results a new output has.
+    fn new_len(&self, input: &impl DeviceInput<Op::Input>) -> Result<usize, Error> {
+        self.call.new_len(Of::<Op::Input, _>::of(input))
+    }
+
     fn run_all(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
         totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
-        run_slices(&self.call, Some(array(input)), array_mut(output), totals)
-    }
-}
-
-/// Runs over one array of inputs and one of outputs; without the former, in place.
-pub(crate) fn run_slices(
-    call: &DeviceCall<'_>,
-    input: Option<&dyn DeviceArray>,
-    mut output: &mut dyn DeviceArrayMut,
-    totals: DeviceTotals<'_>,
-) -> Result<(), Error> {
-    let output: &mut dyn DeviceOutputs = &mut output;
-    match &input {
-        Some(input) => call.run(Some(input as &dyn DeviceInputs), output, totals),
-        None => call.run(None, output, totals),
+        self.call.run(Some(&Of::<Op::Input, _>::new(input)), &mut Of::<Op::Output, _>::new(output), totals)
     }
 }
 
 /// Ways to run a scan.
 impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
+    /// Scans an array along an axis: each column, whose elements follow each other along the axis, as if it were all of
+    /// the input. See [`Scan::axis`]. It takes the place of other segments.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Axis, Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let matrix = stream.clone_htod(&[1, 2, 3, 4, 5, 6])?;
+    /// let down = Axis::of(&[2, 3], 0)?;
+    /// let sums = scanner.scan(ops::sum()).on(&stream).along(down).run(&matrix)?;
+    /// assert_eq!(stream.clone_dtoh(&sums)?, [1, 2, 3, 5, 7, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A run gives [`Error::AxisLength`] if an array has another number of elements than the shape,
+    /// [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,
+    /// [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
+    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
+    /// or indices, unless the columns are rows and no array has strides of its own.
+    pub fn along(self, axis: Axis) -> Self {
+        self.with_axis(Arc::new(AxisLayout::new(axis)))
+    }
+
     /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when
     /// the scan runs, in a slice of one element: what an earlier kernel on the stream has computed, or the total of the
     /// chunk before. It takes the place of the scan's own [initial value](Scan::init).
@@ -229,6 +253,87 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         DeviceScan { call: DeviceCall { len: Some(array(len)), ..self.call }, ..self }
     }
 
+    /// Prepares runs over arrays of the same kinds as these: slices, indices, and [others](crate::arrays), one, or one for
+    /// each field. Their lengths do not matter. [`prepare`](DeviceScan::prepare) is for one slice of elements and one of
+    /// results.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Rate {
+    ///     amount: f32,
+    ///     count: u8,
+    /// }
+    ///
+    /// #[scan_op]
+    /// fn together(a: Rate, b: Rate) -> Rate {
+    ///     Rate { amount: a.amount + b.amount, count: u8::max(a.count, b.count) }
+    /// }
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let (amounts, counts) = (stream.clone_htod(&[1.0, 2.0])?, stream.clone_htod(&[3, 1])?);
+    /// let (mut sums, mut most) = (stream.alloc_zeros(2)?, stream.alloc_zeros(2)?);
+    /// let scan = scanner.scan(together);
+    /// let handle = scan.on(&stream).prepare_like((&amounts, &counts), (&mut sums, &mut most), 1_000)?;
+    /// handle.run_into((&amounts, &counts), (&mut sums, &mut most))?;
+    /// assert_eq!((stream.clone_dtoh(&sums)?, stream.clone_dtoh(&most)?), (vec![1.0, 3.0], vec![3, 3]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](DeviceScan::prepare).
+    pub fn prepare_like(
+        &self,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        self.prepare_for(input, output, call::Totals::None, max_len)
+    }
+
+    /// The same for runs that give the total, too: those whose names end in `with_total`.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](DeviceScan::prepare).
+    pub fn prepare_like_with_total(
+        &self,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        self.prepare_for(input, output, call::Totals::Last, max_len)
+    }
+
+    /// The same for runs that give the total of each segment or column, too: those whose names end in `with_totals`.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_with_totals`](DeviceScan::prepare_with_totals).
+    pub fn prepare_like_with_totals(
+        &self,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        self.prepare_for(input, output, call::Totals::PerSegment, max_len)
+    }
+
+    fn prepare_for(
+        &self,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
+        totals: call::Totals,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        let (input, output) = (Of::<Op::Input, _>::new(input), Of::<Op::Output, _>::new(output));
+        self.call.prepare_like(&input, &output, totals, max_len).map(DevicePrepared::new)
+    }
+
     /// As [`prepare`](DeviceScan::prepare), for runs that give the total, too: those whose names end in `with_total`.
     ///
     /// # Errors
@@ -255,10 +360,10 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
     /// [`Error::Length`] if there are more or fewer flags, bits or keys than the input requires,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
-    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.writes_all()?;
+    pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        let len = self.new_len(&input)?;
         // SAFETY: the scan writes every element of the output.
-        let mut output = unsafe { self.room(input.len())? };
+        let mut output = unsafe { self.room(len)? };
         self.run_all(input, &mut output, DeviceTotals::None)?;
         Ok(output)
     }
@@ -270,8 +375,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// As [`run`](DeviceScan::run), and [`Error::Length`] if the lengths differ.
     pub fn run_into(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
     ) -> Result<(), Error> {
         self.run_all(input, output, DeviceTotals::None)
     }
@@ -286,7 +391,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        run_slices(&self.call, None, array_mut(buffer), DeviceTotals::None)
+        self.call.run(None, &mut Of::<T, _>::new(buffer), DeviceTotals::None)
     }
 
     /// Scans a device slice or view into a new slice, and puts the total into another one, of one element. Both come from
@@ -299,14 +404,14 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_total(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
+        input: impl DeviceInput<Op::Input>,
     ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::Carry>>), Error> {
-        self.writes_all()?;
-        if input.len() == 0 && !self.call.has_initial() {
+        let len = self.new_len(&input)?;
+        if len == 0 && !self.call.has_initial() {
             return Ok((self.run(input)?, None));
         }
         // SAFETY: the scan writes every element of both.
-        let (mut output, mut total) = unsafe { (self.room(input.len())?, self.room(1)?) };
+        let (mut output, mut total) = unsafe { (self.room(len)?, self.room(1)?) };
         self.run_all(input, &mut output, DeviceTotals::Last(array_mut(&mut total)))?;
         Ok((output, Some(total)))
     }
@@ -349,8 +454,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity.
     pub fn run_into_with_total(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         self.run_all(input, output, DeviceTotals::Last(array_mut(total)))
@@ -371,7 +476,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        run_slices(&self.call, None, array_mut(buffer), DeviceTotals::Last(array_mut(total)))
+        self.call.run(None, &mut Of::<T, _>::new(buffer), DeviceTotals::Last(array_mut(total)))
     }
 
     /// Scans a device slice or view into a new slice, and puts the total of each segment into another one, as
@@ -383,16 +488,14 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_totals(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
+        input: impl DeviceInput<Op::Input>,
     ) -> Result<(CudaSlice<Op::Output>, CudaSlice<Op::Carry>), Error> {
-        self.writes_all()?;
-        let heads = &self.call.heads;
-        heads.check(input.len())?;
-        let count = heads.check_each(input.len())?;
+        let len = self.new_len(&input)?;
+        let count = self.call.per_segment(len)?;
         // SAFETY: the scan writes every element of both, but for totals by offsets that do not ascend, which are written
         // before it.
-        let (mut output, mut totals) = unsafe { (self.room(input.len())?, self.room(count)?) };
-        if heads.has_offsets() {
+        let (mut output, mut totals) = unsafe { (self.room(len)?, self.room(count)?) };
+        if self.call.heads.has_offsets() {
             self.call.write_totals_of_nothing(array_mut(&mut totals))?;
         }
         self.run_all(input, &mut output, DeviceTotals::PerSegment(array_mut(&mut totals)))?;
@@ -428,8 +531,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// As [`run_into`](DeviceScan::run_into), and those of [`Scan::run_into_with_totals`].
     pub fn run_into_with_totals(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         self.run_all(input, output, DeviceTotals::PerSegment(array_mut(totals)))
@@ -450,12 +553,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        run_slices(&self.call, None, array_mut(buffer), DeviceTotals::PerSegment(array_mut(totals)))
-    }
-
-    /// An error where a new output would have elements that nothing writes.
-    fn writes_all(&self) -> Result<(), Error> {
-        if self.call.len.is_some() { Err(Error::LengthOnDevice) } else { Ok(()) }
+        self.call.run(None, &mut Of::<T, _>::new(buffer), DeviceTotals::PerSegment(array_mut(totals)))
     }
 }
 
@@ -481,10 +579,10 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
     /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`] for no elements, and by offsets,
     /// without an initial value and an identity, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
-    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.call.heads.check(input.len())?;
+    pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        let len = self.new_len(&input)?;
         // SAFETY: the reduction writes every element of the output.
-        let mut output = unsafe { self.room(self.call.results(input.len())?)? };
+        let mut output = unsafe { self.room(len)? };
         self.run_into(input, &mut output)?;
         Ok(output)
     }
@@ -497,8 +595,8 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     /// As [`run`](DeviceScan::run), and [`Error::Length`] if the output has another length.
     pub fn run_into(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
     ) -> Result<(), Error> {
         self.run_all(input, output, DeviceTotals::None)
     }
@@ -527,8 +625,8 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     /// count is not one element.
     pub fn run_into_with_count(
         &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
+        input: impl DeviceInput<Op::Input>,
+        output: impl DeviceOutput<Op::Output>,
         count: &mut impl DeviceBufferMut<u64>,
     ) -> Result<(), Error> {
         self.run_all(input, output, DeviceTotals::Count(array_mut(count)))

@@ -1,28 +1,20 @@
-//! Scans along an axis of an array, of host and of device memory.
+//! Scans along an axis of an array in host memory.
 
-use std::{fmt, marker::PhantomData, ptr, sync::Arc};
+use std::{fmt, ptr, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::CudaStream;
 use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, Plans};
 
 mod each;
-mod prepared;
 mod reduced;
 pub(crate) use each::check_totals;
-pub use prepared::DeviceAxisPrepared;
 pub use reduced::AxisReduce;
 
 use super::Scan;
 use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp,
+    DeviceScan, Error, Heads, ScanElement, ScanOp,
     call::{HostPlaces, HostTotals, Initial, Request, Totals},
-    cpu,
-    device::{
-        DeviceCall, DeviceInitial, DeviceTotals,
-        arrays::{array, array_mut},
-        run_slices,
-    },
-    generate,
+    cpu, generate,
     heads::check_initial_values,
     room::room,
     scanner::Engine,
@@ -61,7 +53,7 @@ use crate::{
 pub struct AxisScan<'h, Op: ScanOp> {
     /// The scan of the columns if they are contiguous, one behind the other.
     pub(crate) scan: Scan<Op, Heads<'h>>,
-    pub(crate) along: AxisLayout,
+    pub(crate) along: Arc<AxisLayout>,
 }
 
 /// An array that is scanned along an axis.
@@ -72,7 +64,7 @@ pub(crate) struct AxisLayout {
 }
 
 impl AxisLayout {
-    fn new(axis: Axis) -> Self {
+    pub(crate) fn new(axis: Axis) -> Self {
         AxisLayout { layout: axis.layout(), axis }
     }
 
@@ -130,7 +122,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn axis<'h>(self, axis: Axis) -> AxisScan<'h, Op> {
-        let along = AxisLayout::new(axis);
+        let along = Arc::new(AxisLayout::new(axis));
         let heads = along.row().map_or(Heads::NONE, Heads::rows);
         AxisScan { scan: self.with_heads(heads), along }
     }
@@ -240,8 +232,8 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     }
 
     /// The same for device memory, on a stream of yours, as [`Scan::on`] is for a scan.
-    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisScan<'a, Op> {
-        DeviceAxisScan::new(DeviceCall::along(self.scan.call(Totals::None), &self.along, stream))
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op> {
+        DeviceScan::new(self.scan.call(Totals::None), stream).with_axis(self.along.clone())
     }
 
     fn columns_plan(&self, totals: Totals) -> Result<ColumnsPlan, Error> {
@@ -328,88 +320,5 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
                 unsafe { call.scan_columns_on_device(device, axis, places, totals) }
             }
         }
-    }
-}
-
-/// A scan along an axis of device memory on a stream, made by [`AxisScan::on`].
-///
-/// Every method enqueues its work on the stream and returns, as those of a [`DeviceScan`](crate::DeviceScan) do.
-///
-/// ```no_run
-/// use scan_runtime::{Axis, Scanner, ops};
-///
-/// let scanner = Scanner::cuda(0)?;
-/// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-/// let matrix = stream.clone_htod(&[1, 2, 3, 4, 5, 6])?;
-/// let down = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 0)?);
-/// let sums = down.on(&stream).run(&matrix)?;
-/// assert_eq!(stream.clone_dtoh(&sums)?, [1, 2, 3, 5, 7, 9]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[must_use = "a scan does nothing until it is run"]
-pub struct DeviceAxisScan<'a, Op: ScanOp> {
-    pub(crate) call: DeviceCall<'a>,
-    of: PhantomData<fn() -> Op>,
-}
-
-impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
-    /// Puts a value before the first element of each column that is in device memory when the scan runs, as
-    /// [`DeviceScan::init_from`](crate::DeviceScan::init_from) does.
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceAxisScan::new(DeviceCall { initial: DeviceInitial::One(array(value)), ..self.call })
-    }
-
-    pub(crate) fn new(call: DeviceCall<'a>) -> Self {
-        DeviceAxisScan { call, of: PhantomData }
-    }
-
-    /// A slice for the results, where every element of it is a result.
-    fn room(&self, input: usize) -> Result<CudaSlice<Op::Output>, Error> {
-        let device = self.call.device()?;
-        let Some(AxisLayout { axis, .. }) = self.call.axis else { return Err(Error::UnknownLength) };
-        if axis.output_len() != axis.len() {
-            return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
-        }
-        check_length(axis, "input", input, axis.input_len())?;
-        // SAFETY: a scan follows, which writes it.
-        unsafe { device.slice(self.call.stream(), axis.len()) }
-    }
-
-    /// Scans an array into a new slice. The results are contiguous, unless the axis was given strides of theirs.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AxisScan::run`] and of [`DeviceScan::run`](crate::DeviceScan::run).
-    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        let mut output = self.room(input.len())?;
-        self.run_into(input, &mut output)?;
-        Ok(output)
-    }
-
-    /// Scans an array into memory. What lies between the results is left as it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](DeviceAxisScan::run); gaps are no error.
-    pub fn run_into(
-        &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
-    ) -> Result<(), Error> {
-        run_slices(&self.call, Some(array(input)), array_mut(output), DeviceTotals::None)
-    }
-
-    /// Scans an array in place. What lies between its elements is left as it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](DeviceAxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that
-    /// differ from those of the elements.
-    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        run_slices(&self.call, None, array_mut(buffer), DeviceTotals::None)
     }
 }

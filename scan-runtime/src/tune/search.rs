@@ -220,7 +220,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         input: &CudaSlice<Op::Input>,
         output: &mut CudaSlice<Op::Output>,
     ) -> Result<Duration, Error> {
-        self.on(stream).run_into(input, output)?;
+        self.on(stream).run_into(input, &mut *output)?;
         stream.synchronize().map_err(driver_error("scanning"))?;
         self.time(stream, input, output)
     }
@@ -239,7 +239,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
             };
             let start = event()?;
             for _ in 0..scans {
-                self.on(stream).run_into(input, output)?;
+                self.on(stream).run_into(input, &mut *output)?;
             }
             let end = event()?;
             let milliseconds = milliseconds_between(&start, &end)?;

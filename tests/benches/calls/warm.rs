@@ -95,20 +95,20 @@ impl<'s> Bench<'s> {
                     result::launch_kernel(function, (1, 1, 1), (32, 1, 1), 0, queue, &mut [])
                 }?)
             })?,
-            Way::Call => timed(&stream, || Ok(scan.on(&stream).run_into(input, output)?))?,
+            Way::Call => timed(&stream, || Ok(scan.on(&stream).run_into(input, &mut *output)?))?,
             Way::CallAllocating => timed(&stream, || {
                 scan.on(&stream).run(input)?;
                 Ok(())
             })?,
             Way::Prepared => {
                 let prepared = scan.on(&stream).prepare(input.len())?;
-                timed(&stream, || Ok(prepared.run_into(input, output)?))?
+                timed(&stream, || Ok(prepared.run_into(input, &mut *output)?))?
             }
             Way::Graph => {
                 let prepared = scan.on(&stream).prepare(input.len())?;
                 stream.synchronize()?;
                 stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-                let captured = prepared.run_into(input, output);
+                let captured = prepared.run_into(input, &mut *output);
                 let graph =
                     stream.end_capture(CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)?;
                 captured?;

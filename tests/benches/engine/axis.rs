@@ -319,7 +319,7 @@ fn recurrence(scanner: &Scanner, shapes: bool) -> Outcome {
         (format!("{threads} threads, {run} rows"), Overrides::default().threads(threads).run(run))
     });
     for (name, overrides) in planned.chain(shapes) {
-        let scan = scanner.scan(Recurrence).overrides(overrides).axis(axis.clone()).columns();
+        let scan = scanner.scan(Recurrence).overrides(overrides).axis(axis.clone());
         scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?;
         let last_sequence = (shape[0] - 1) * length * channels;
         let found = stream.clone_dtoh(&states.slice(last_sequence..))?;

@@ -116,15 +116,15 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
     for (name, apart) in [("two arrays to one", 0), ("the same, the tokens an element further", 1)] {
         let mut handle: Option<DevicePrepared<Recurrence>> = None;
         let call: Call<'a, f32> = Box::new(move |buffers, _| {
-            if handle.is_none() {
-                let scan = scanner.scan(Recurrence);
-                handle = Some(scan.on(&buffers.stream).columns().prepare(len)?);
-            }
             let Arrays { gates, tokens, states, .. } = &mut *arrays.borrow_mut();
             let (gates, tokens) = (gates.slice(..len), tokens.slice(apart..apart + len));
             let mut states = states.slice_mut(..len);
+            if handle.is_none() {
+                let scan = scanner.scan(Recurrence);
+                handle = Some(scan.on(&buffers.stream).prepare_like((&gates, &tokens), &mut states, len)?);
+            }
             let Some(handle) = &handle else { return Ok(()) };
-            Ok(handle.columns().run_into((&gates, &tokens), &mut states)?)
+            Ok(handle.run_into((&gates, &tokens), &mut states)?)
         });
         entrants.push(entrant(name, call));
     }
@@ -142,7 +142,7 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         let Arrays { gates, states, .. } = &mut *arrays.borrow_mut();
         let (gates, mut states) = (gates.slice(..len), states.slice_mut(..len));
         let scan = scanner.scan(Indexed);
-        Ok(scan.on(&buffers.stream).columns().run_into((&gates, indices()), &mut states)?)
+        Ok(scan.on(&buffers.stream).run_into((&gates, indices()), &mut states)?)
     });
     entrants.push(entrant("indices as tokens, 8 bytes an element", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
@@ -150,35 +150,35 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         let (gates, mut states) = (gates.slice(..len), states.slice_mut(..len));
         let scan = scanner.scan(Recurrence);
         let inputs = (&gates, device_gather(tokens, places));
-        Ok(scan.on(&buffers.stream).columns().run_into(inputs, &mut states)?)
+        Ok(scan.on(&buffers.stream).run_into(inputs, &mut states)?)
     });
     entrants.push(entrant("tokens gathered in order, 16 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { gates, tokens, states, places, .. } = &mut *arrays.borrow_mut();
         let (gates, tokens) = (gates.slice(..len), tokens.slice(..len));
         let scan = scanner.scan(Recurrence);
-        Ok(scan.on(&buffers.stream).columns().run_into((&gates, &tokens), device_scatter(states, places))?)
+        Ok(scan.on(&buffers.stream).run_into((&gates, &tokens), device_scatter(states, places))?)
     });
     entrants.push(entrant("states scattered in order, 16 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { tokens, states, .. } = &mut *arrays.borrow_mut();
         let tokens = tokens.slice(..len);
         let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter()));
-        Ok(scan.on(&buffers.stream).columns().run_into(&tokens, scatter_computed((states,)))?)
+        Ok(scan.on(&buffers.stream).run_into(&tokens, scatter_computed((states,)))?)
     });
     entrants.push(entrant("three of seven tokens kept, 5.7 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { tokens, states, .. } = &mut *arrays.borrow_mut();
         let tokens = tokens.slice(..len);
         let scan = scanner.scan(ops::lifted::<expanded, _>(ops::flat_map()));
-        Ok(scan.on(&buffers.stream).columns().run_into(&tokens, scatter_computed((states,)))?)
+        Ok(scan.on(&buffers.stream).run_into(&tokens, scatter_computed((states,)))?)
     });
     entrants.push(entrant("none to two results a token, 8 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { gates, tokens, states, length, .. } = &mut *arrays.borrow_mut();
         let (gates, tokens, mut states) = (gates.slice(..len), tokens.slice(..len), states.slice_mut(..len));
         let scan = scanner.scan(Recurrence);
-        Ok(scan.on(&buffers.stream).len_from(length).columns().run_into((&gates, &tokens), &mut states)?)
+        Ok(scan.on(&buffers.stream).len_from(length).run_into((&gates, &tokens), &mut states)?)
     });
     entrants.push(entrant("the length in device memory, two arrays to one", call));
     let mut handle: Option<DevicePrepared<ops::Sum<f32>>> = None;

@@ -71,7 +71,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let axis = Axis::of(&[700, 64], 0)?;
         let case = Case::<ops::Sum<u8>>::new(&scanner, axis.clone(), WAYS[1], false);
         let scan = case.scan.clone().axis(axis);
-        let prepared = scan.on(&stream).prepare()?;
+        let prepared = scan.on(&stream).prepare(case.expected.len())?;
         for (before_input, before_output) in [(0, 0), (1, 0), (0, 3), (8, 16), (5, 5), (16, 4)] {
             let guarded = [vec![9; before_input], case.input.clone()].concat();
             let input = stream.clone_htod(&guarded)?;
@@ -111,8 +111,8 @@ pub(crate) fn add(trials: &mut Trials) {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let (gates, mut states) = (stream.clone_htod(&[1_u32; 6])?, stream.alloc_zeros::<u32>(6)?);
-        let scan = scanner.scan(Recurrence).axis(Axis::of(&[2, 3], 0)?).columns();
-        let found = scan.on(&stream).run_into((&gates, arrays::indices()), &mut states);
+        let scan = scanner.scan(Recurrence);
+        let found = scan.on(&stream).along(Axis::of(&[2, 3], 0)?).run_into((&gates, arrays::indices()), &mut states);
         ensure(matches!(found, Err(Error::Plan(PlanError::Columns { .. }))), || format!("{found:?}"))
     });
     trials.add("axis_of_halves", || {
@@ -177,7 +177,7 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
     let mut output = stream.clone_htod(&case.between())?;
     on_stream().run_into(&input, &mut output)?;
     same(case.fault(&stream.clone_dtoh(&output)?), "device memory")?;
-    let prepared = on_stream().prepare()?;
+    let prepared = on_stream().prepare(axis.len())?;
     for _ in 0..2 {
         stream.memcpy_htod(&case.between(), &mut output)?;
         match WAYS[index % WAYS.len()].1 {
@@ -231,7 +231,7 @@ fn of_several_arrays() -> Outcome {
         let scan = scanner.scan(Summarize);
         let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
         let scan = if index.is_multiple_of(2) { scan.reverse() } else { scan };
-        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone()).columns();
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone());
         let same = |hashes: &[u32], factors: &[u8], what: &str| {
             let found = hashes.iter().zip(factors).map(|(&hash, &factor)| Summary { hash, factor });
             let wrong = found.zip(&expected).position(|(found, expected)| found != *expected);
@@ -241,7 +241,7 @@ fn of_several_arrays() -> Outcome {
         let values: Vec<f32> = input.iter().map(|x| x.value).collect();
         let codes: Vec<[u16; 3]> = input.iter().map(|x| x.code).collect();
         let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
-        scan.run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
+        scan.clone().columns().run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
         same(&hashes, &factors, "host memory")?;
         for shift in [0, 1] {
             let shifted = [vec![9; shift], kinds.clone()].concat();
@@ -292,7 +292,7 @@ fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
         let (output, totals) = on_stream.run_with_totals(&buffer)?;
         same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "device memory")?;
         let mut totals = stream.clone_htod(&values)?;
-        let prepared = on_stream.prepare_with_totals()?;
+        let prepared = on_stream.prepare_with_totals(axis.len())?;
         let mut output = stream.clone_htod(&input)?;
         match with_values {
             true => prepared.init_each(&of_device).run_into_with_totals(&buffer, &mut output, &mut totals)?,

@@ -30,7 +30,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let (gates, tokens) = (stream.clone_htod(&[1_u32; 7])?, stream.clone_htod(&[1_u32; 6])?);
         let mut states = stream.alloc_zeros::<u32>(7)?;
-        let found = scanner.scan(Recurrence).on(&stream).columns().run_into((&gates, &tokens), &mut states);
+        let found = scanner.scan(Recurrence).on(&stream).run_into((&gates, &tokens), &mut states);
         ensure(matches!(found, Err(Error::ColumnLength { column: 1, .. })), || "7 gates and 6 tokens".to_owned())
     });
 }
@@ -82,7 +82,7 @@ fn run(len: usize, index: usize) -> Outcome {
             let mut factors = factors.slice_mut(factor_at..factor_at + len);
             let on_stream = scan.on(&stream);
             let on_stream = if restarts { on_stream.by_flags(&flags) } else { on_stream };
-            on_stream.columns().run_into((arrays.0, arrays.1, arrays.2), (&mut hashes, &mut factors))?;
+            on_stream.run_into((arrays.0, arrays.1, arrays.2), (&mut hashes, &mut factors))?;
         }
         let (hashes, factors) = (stream.clone_dtoh(&hashes)?, stream.clone_dtoh(&factors)?);
         same(&hashes[hash_at..hash_at + len], &factors[factor_at..factor_at + len], "device memory")?;
@@ -98,22 +98,22 @@ fn prepared() -> Outcome {
     let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let scan = scanner.scan(Recurrence);
-    let handle = scan.on(&stream).columns().prepare_with_total(1_000_003)?;
+    let (gates, mut states) = (stream.alloc_zeros::<u32>(8)?, stream.alloc_zeros::<u32>(8)?);
+    let handle = scan.on(&stream).prepare_like_with_total((&gates, &gates), &mut states, 1_000_003)?;
     for len in [1, 5_000, 1_000_003] {
         let input = Recurrence::inputs(len, 11);
         let gates = stream.clone_htod(&input.iter().map(|step| step.gate).collect::<Vec<_>>())?;
         let tokens = stream.clone_htod(&input.iter().map(|step| step.token).collect::<Vec<_>>())?;
         let (mut states, mut total) =
             (stream.alloc_zeros::<u32>(len)?, stream.clone_htod(&[Recurrence::initial_value()])?);
-        handle.columns().run_into_with_total((&gates, &tokens), &mut states, &mut total)?;
+        handle.run_into_with_total((&gates, &tokens), &mut states, &mut total)?;
         let expected = reference::scan(&Recurrence, ScanKind::Inclusive, None, &input);
         ensure(stream.clone_dtoh(&states)? == expected, || format!("{len} elements"))?;
         let total = stream.clone_dtoh(&total)?;
         ensure(total.first().map(|map| map.b) == expected.last().copied(), || format!("the total of {len} elements"))?;
     }
-    let (gates, mut states) = (stream.alloc_zeros::<u32>(8)?, stream.alloc_zeros::<u32>(8)?);
     let other = scan.on(&stream).prepare(8)?;
-    let found = other.columns().run_into((&gates, &gates), &mut states);
+    let found = other.run_into((&gates, &gates), &mut states);
     ensure(matches!(found, Err(Error::HandleMismatch { .. })), || "a handle for one array took several".to_owned())
 }
 

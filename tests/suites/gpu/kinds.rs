@@ -61,7 +61,7 @@ fn both() -> Outcome {
         };
         right(scan.run(&input)?.iter().map(|result| (result.exclusive, result.inclusive)).unzip(), "host memory")?;
         let (mut before, mut after) = (stream.clone_htod(&inclusive)?, stream.clone_htod(&exclusive)?);
-        scan.on(&stream).columns().run_into((&factors, &summands), (&mut before, &mut after))?;
+        scan.on(&stream).run_into((&factors, &summands), (&mut before, &mut after))?;
         right((stream.clone_dtoh(&before)?, stream.clone_dtoh(&after)?), "device memory")?;
     }
     Ok(())
@@ -130,25 +130,25 @@ fn arrays() -> Outcome {
             let on_stream = || if restarts { scan.on(&stream).by_flags(&flags) } else { scan.on(&stream) };
             let inputs = || (&kinds, device_gather(&values, &narrow), &codes);
             if prepared {
-                let handle = on_stream().columns().prepare_like(
+                let handle = on_stream().prepare_like(
                     inputs(),
                     (device_scatter(&mut hashes, &wide_places), &mut factors),
                     len,
                 )?;
                 let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
                 if restarts {
-                    handle.by_flags(&flags).columns().run_into(inputs(), outputs)?;
+                    handle.by_flags(&flags).run_into(inputs(), outputs)?;
                 } else {
-                    handle.columns().run_into(inputs(), outputs)?;
+                    handle.run_into(inputs(), outputs)?;
                 }
             } else {
                 let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
-                on_stream().columns().run_into(inputs(), outputs)?;
+                on_stream().run_into(inputs(), outputs)?;
             }
             ensure(stream.clone_dtoh(&hashes)? == wanted, || what("scattered"))?;
             let factors_wanted: Vec<u8> = expected.iter().map(|summary| summary.factor).collect();
             ensure(stream.clone_dtoh(&factors)? == factors_wanted, || what("a slice beside"))?;
-            on_stream().columns().run_into(inputs(), (discard(), &mut factors))?;
+            on_stream().run_into(inputs(), (discard(), &mut factors))?;
             ensure(stream.clone_dtoh(&factors)? == factors_wanted, || what("a slice beside nothing"))?;
         }
         let gates = vec![5_u32; len];
@@ -156,17 +156,17 @@ fn arrays() -> Outcome {
         let expected = reference::scan_as(&Recurrence, &spec, None, &input, None);
         let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
         let (gates, mut states) = (stream.clone_htod(&gates)?, stream.alloc_zeros::<u32>(len)?);
-        scan.on(&stream).columns().run_into((&gates, indices()), &mut states)?;
+        scan.on(&stream).run_into((&gates, indices()), &mut states)?;
         ensure(stream.clone_dtoh(&states)? == expected, || format!("indices, {len} elements"))?;
     }
     let (none, some) = (stream.clone_htod(&[1_u32])?, stream.clone_htod(&[0_u32; 3])?);
     let mut states = stream.alloc_zeros::<u32>(3)?;
     let nothing = none.slice(..0);
     let columns = scanner.scan(Recurrence);
-    let found = columns.on(&stream).columns().run_into((&some, device_gather(&nothing, &some)), &mut states);
+    let found = columns.on(&stream).run_into((&some, device_gather(&nothing, &some)), &mut states);
     ensure(matches!(found, Err(Error::NothingToGather { array: 1 })), || "gathered from nothing".to_owned())?;
-    let handle = columns.on(&stream).columns().prepare(3)?;
-    let found = handle.columns().run_into((&some, indices()), &mut states);
+    let handle = columns.on(&stream).prepare_like((&some, &some), &mut states, 3)?;
+    let found = handle.run_into((&some, indices()), &mut states);
     ensure(matches!(found, Err(Error::HandleMismatch { .. })), || "a handle for slices took indices".to_owned())
 }
 
@@ -189,22 +189,22 @@ fn neighbours() -> Outcome {
         };
         let (mut wanted, mut found) = (vec![0; len], stream.alloc_zeros::<u32>(len)?);
         scan(&cpu).columns().run_into(host(), &mut wanted)?;
-        scan(&scanner).on(&stream).columns().run_into(device(), &mut found)?;
+        scan(&scanner).on(&stream).run_into(device(), &mut found)?;
         ensure(stream.clone_dtoh(&found)? == wanted, || format!("{len} elements"))?;
         let ours = scan(&scanner);
-        let handle = ours.on(&stream).columns().prepare_like(device(), &mut found, len)?;
+        let handle = ours.on(&stream).prepare_like(device(), &mut found, len)?;
         stream.memset_zeros(&mut found)?;
-        handle.columns().run_into(device(), &mut found)?;
+        handle.run_into(device(), &mut found)?;
         ensure(stream.clone_dtoh(&found)? == wanted, || format!("{len} elements, prepared"))?;
         scan(&cpu).rows(row).columns().run_into(host(), &mut wanted)?;
-        ours.on(&stream).rows(row).columns().run_into(device(), &mut found)?;
+        ours.on(&stream).rows(row).run_into(device(), &mut found)?;
         ensure(stream.clone_dtoh(&found)? == wanted, || format!("{rows} rows of {row}"))?;
         let mut of_host = vec![0; len];
         scan(&scanner).rows(row).columns().run_into(host(), &mut of_host)?;
         ensure(of_host == wanted, || format!("{rows} rows of {row}, in host memory"))?;
         for axis in [Axis::of(&[row, rows], 0)?, Axis::of(&[rows, row], 1)?] {
             scan(&cpu).axis(axis.clone()).columns().run_into(host(), &mut wanted)?;
-            scan(&scanner).axis(axis.clone()).columns().on(&stream).run_into(device(), &mut found)?;
+            scan(&scanner).axis(axis.clone()).on(&stream).run_into(device(), &mut found)?;
             ensure(stream.clone_dtoh(&found)? == wanted, || format!("{axis:?}"))?;
         }
     }
@@ -231,12 +231,12 @@ fn own_strides() -> Outcome {
         let tokens: Vec<u32> = (0..len as u64).map(|i| mixed(!i) as u32).collect();
         let (device_gates, device_tokens) = (stream.clone_htod(&gates)?, stream.clone_htod(&tokens)?);
         let scan = |scanner: &Scanner| match turn % 2 {
-            0 => scanner.scan(Recurrence).axis(axis.clone()).columns(),
-            _ => scanner.scan(Recurrence).reverse().axis(axis.clone()).columns(),
+            0 => scanner.scan(Recurrence).axis(axis.clone()),
+            _ => scanner.scan(Recurrence).reverse().axis(axis.clone()),
         };
         let (mut wanted, mut of_host, mut found) = (vec![0; len], vec![0; len], stream.alloc_zeros::<u32>(len)?);
-        scan(&cpu).run_into((strided(&gates, strides), &tokens), &mut wanted)?;
-        scan(&scanner).run_into((strided(&gates, strides), &tokens), &mut of_host)?;
+        scan(&cpu).columns().run_into((strided(&gates, strides), &tokens), &mut wanted)?;
+        scan(&scanner).columns().run_into((strided(&gates, strides), &tokens), &mut of_host)?;
         ensure(of_host == wanted, || format!("{axis:?}, {strides:?}, in host memory"))?;
         let inputs = (device_strided(&device_gates, strides), &device_tokens);
         scan(&scanner).on(&stream).run_into(inputs, &mut found)?;
@@ -249,11 +249,10 @@ fn own_strides() -> Outcome {
         })?;
     }
     let (few, mut states) = (stream.clone_htod(&[1_u32; 12])?, stream.alloc_zeros::<u32>(12)?);
-    let along = scanner.scan(Recurrence).axis(Axis::of(&[3, 4], 0)?).columns();
+    let along = scanner.scan(Recurrence).axis(Axis::of(&[3, 4], 0)?);
     let found = along.on(&stream).run_into((&few, device_strided(&few, &[5, 1])), &mut states);
     ensure(matches!(found, Err(Error::StridedLength { array: 1, expected: 14, .. })), || "too few items".to_owned())?;
-    let found =
-        scanner.scan(Recurrence).on(&stream).columns().run_into((&few, device_strided(&few, &[1])), &mut states);
+    let found = scanner.scan(Recurrence).on(&stream).run_into((&few, device_strided(&few, &[1])), &mut states);
     ensure(matches!(found, Err(Error::Plan(_))), || "strides without an axis".to_owned())
 }
 
@@ -346,12 +345,12 @@ fn computed() -> Outcome {
         for prepared in [false, true] {
             let (mut registers, mut low) =
                 (stream.clone_htod(&vec![7_u32; room])?, stream.clone_htod(&vec![7_u8; less])?);
-            let run = scan.on(&stream).columns();
+            let run = scan.on(&stream);
             if prepared {
                 let like = scatter_computed((&mut registers, &mut low));
                 let handle = run.prepare_like((&places, &steps), like, len)?;
                 let outputs = scatter_computed((&mut registers, &mut low));
-                handle.columns().run_into((&places, &steps), outputs)?;
+                handle.run_into((&places, &steps), outputs)?;
             } else {
                 run.run_into((&places, &steps), scatter_computed((&mut registers, &mut low)))?;
             }
@@ -384,12 +383,12 @@ fn several() -> Outcome {
         for prepared in [false, true] {
             let (mut registers, mut halves) =
                 (stream.clone_htod(&vec![7_u32; 3 * len + 1])?, stream.clone_htod(&vec![[7_u16; 2]; len])?);
-            let run = scan.on(&stream).columns();
+            let run = scan.on(&stream);
             if prepared {
                 let like = scatter_computed((&mut registers, &mut halves));
                 let handle = run.prepare_like((&places, &steps), like, len)?;
                 let outputs = scatter_computed((&mut registers, &mut halves));
-                handle.columns().run_into((&places, &steps), outputs)?;
+                handle.run_into((&places, &steps), outputs)?;
             } else {
                 run.run_into((&places, &steps), scatter_computed((&mut registers, &mut halves)))?;
             }
@@ -409,7 +408,7 @@ fn several() -> Outcome {
             (stream.alloc_zeros::<u32>(wanted.len().max(1))?, stream.alloc_zeros::<u8>(wanted.len().max(1))?);
         let mut read = stream.clone_htod(&[Reading { number: 0, is_open: false, tokens: 0 }])?;
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        scanner.scan(Tokenizer).on(&stream).columns().run_into_with_total(&text, outputs, &mut read)?;
+        scanner.scan(Tokenizer).on(&stream).run_into_with_total(&text, outputs, &mut read)?;
         let same = stream.clone_dtoh(&numbers)?[..wanted.len()] == wanted;
         let same = same && stream.clone_dtoh(&kinds)?[..wanted.len()] == wanted_kinds;
         ensure(same && stream.clone_dtoh(&read)?[0].tokens as usize == wanted.len(), || format!("tokens, {len}"))?;
@@ -419,7 +418,7 @@ fn several() -> Outcome {
         let bytes = stream.clone_htod(&bytes)?;
         let (mut written, mut count) = (stream.alloc_zeros::<u8>(3 * len)?, stream.alloc_zeros::<u32>(1)?);
         let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
-        scan.on(&stream).columns().run_into_with_total(&bytes, scatter_computed((&mut written,)), &mut count)?;
+        scan.on(&stream).run_into_with_total(&bytes, scatter_computed((&mut written,)), &mut count)?;
         let count = stream.clone_dtoh(&count)?[0] as usize;
         let same = count == wanted.len() && stream.clone_dtoh(&written)?.starts_with(&wanted);
         ensure(same, || format!("digits, {len}"))?;
@@ -446,7 +445,7 @@ fn filters() -> Outcome {
         ensure(count == Some(wanted.len() as u32) && kept.starts_with(&wanted), || format!("host memory, {len}"))?;
         let (device_input, mut kept) = (stream.clone_htod(&input)?, stream.alloc_zeros::<u64>(wanted.len().max(1))?);
         let mut count = stream.alloc_zeros::<u32>(1)?;
-        let run = scan.on(&stream).columns();
+        let run = scan.on(&stream);
         run.run_into_with_total(&device_input, scatter_computed((&mut kept,)), &mut count)?;
         let kept = stream.clone_dtoh(&kept)?;
         ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}"))?;
@@ -463,7 +462,7 @@ fn filters() -> Outcome {
         // A count at its end: nothing but the first results has a place.
         let scan = scan.clone().init(u32::MAX - 3);
         let mut kept = stream.clone_htod(&vec![7_u64; len])?;
-        let run = scan.on(&stream).columns();
+        let run = scan.on(&stream);
         run.run_into_with_total(&device_input, scatter_computed((&mut kept,)), &mut count)?;
         let expected = (u32::MAX - 3).saturating_add(wanted.len() as u32);
         ensure(stream.clone_dtoh(&count)? == [expected], || format!("the count of {len}, at its end"))?;
@@ -525,7 +524,7 @@ fn lengths() -> Outcome {
             let mut outputs = (stream.clone_htod(&vec![9_u32; most])?, stream.clone_htod(&vec![9_u32; most])?);
             let run = scan.on(&stream).len_from(&len);
             let run = if restarts { run.by_flags(&flags) } else { run };
-            run.columns().run_into((&firsts, &seconds), (&mut outputs.0, &mut outputs.1))?;
+            run.run_into((&firsts, &seconds), (&mut outputs.0, &mut outputs.1))?;
             let found = stream.clone_dtoh(&outputs.0)?.into_iter().zip(stream.clone_dtoh(&outputs.1)?);
             let found: Vec<MapU32> = found.map(|(a, b)| MapU32 { a, b }).collect();
             ensure(found == expected, || format!("{told} of {most} by columns"))?;

@@ -344,7 +344,7 @@ fn handles_of_one_stream() -> Outcome {
     let along = scanner.scan(sums()).axis(down);
     let with_total = scanner.scan(sums()).on(&stream).prepare_with_total(input.len())?;
     let reduce = scanner.reduce(sums()).on(&stream).prepare(input.len())?;
-    let axis = along.on(&stream).prepare()?;
+    let axis = along.on(&stream).prepare(input.len())?;
     let device_input = stream.clone_htod(&input)?;
     on_threads(6, |thread| {
         for run in 0..25 {

@@ -1,20 +1,9 @@
 //! Scans along an axis of which each column has an initial value, or a total, of its own.
 
-use cudarc::driver::CudaSlice;
 use scan_codegen::Axis;
 
-use super::{AxisScan, DeviceAxisScan, check_length};
-use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
-    device::{
-        DeviceCall, DeviceInitial, DeviceTotals,
-        arrays::{array, array_mut},
-        run_slices,
-    },
-    error::expect_len,
-    heads::InitialValues,
-    room::room,
-};
+use super::{AxisScan, check_length};
+use crate::{Error, ScanElement, ScanOp, error::expect_len, heads::InitialValues, room::room};
 
 /// An error if there is not one total for each column.
 pub(crate) fn check_totals(axis: &Axis, found: usize) -> Result<(), Error> {
@@ -140,65 +129,5 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
             unsafe { totals.add(column).write(total) };
         }
         Ok(())
-    }
-}
-
-impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
-    /// Puts a value of its own before the first element of each column, from device memory when the scan runs, as
-    /// [`AxisScan::init_each`] does.
-    ///
-    /// The run gives [`Error::Length`] if there is not one value for each column.
-    pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceAxisScan::new(DeviceCall { initial: DeviceInitial::Each(array(values)), ..self.call })
-    }
-
-    /// Scans an array into a new slice, and puts the total of each column into another one, as
-    /// [`AxisScan::run_with_totals`] does.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run`](DeviceAxisScan::run) and of [`AxisScan::run_with_totals`].
-    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_totals(
-        &self,
-        input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<(CudaSlice<Op::Output>, CudaSlice<Op::Carry>), Error> {
-        let (mut output, columns) = (self.room(input.len())?, self.call.columns());
-        // SAFETY: the scan writes all totals.
-        let mut totals = unsafe { self.call.device()?.slice::<Op::Carry>(self.call.stream(), columns)? };
-        self.run_into_with_totals(input, &mut output, &mut totals)?;
-        Ok((output, totals))
-    }
-
-    /// Scans an array into memory, and writes the total of each column to `totals`. The totals of a chunk are the
-    /// [initial values](DeviceAxisScan::init_each) of the next one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run_into`](DeviceAxisScan::run_into) and of [`AxisScan::run_into_with_totals`].
-    pub fn run_into_with_totals(
-        &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
-        totals: &mut impl DeviceBufferMut<Op::Carry>,
-    ) -> Result<(), Error> {
-        run_slices(&self.call, Some(array(input)), array_mut(output), DeviceTotals::PerSegment(array_mut(totals)))
-    }
-
-    /// Scans an array in place, and writes the total of each column to `totals`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run_in_place`](DeviceAxisScan::run_in_place) and of [`AxisScan::run_into_with_totals`].
-    pub fn run_in_place_with_totals<T>(
-        &self,
-        buffer: &mut impl DeviceBufferMut<T>,
-        totals: &mut impl DeviceBufferMut<Op::Carry>,
-    ) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        run_slices(&self.call, None, array_mut(buffer), DeviceTotals::PerSegment(array_mut(totals)))
     }
 }
