@@ -53,10 +53,10 @@
 //! the kernels of such arrays into a [bundle](crate::aot).
 
 pub use crate::columns::kinds::{
-    DeviceGather, DeviceScatter, Discard, Gather, Index, Indices, PlacedAt, Scatter, ScatterComputed, Sink, Source,
-    device_gather, device_scatter, discard, gather, indices, scatter, scatter_computed,
+    DeviceGather, DeviceScatter, Discard, Gather, Index, Indices, PlacedAt, Scatter, ScatterComputed, device_gather,
+    device_scatter, discard, gather, indices, scatter, scatter_computed,
 };
 pub use crate::columns::neighbours::{DeviceNeighbour, Neighbour, device_next, device_previous, next, previous};
 pub use crate::columns::strided::{DeviceStrided, Strided, device_strided, strided};
-pub use crate::columns::tuples::{Sinks, Sources};
 pub use crate::device::arguments::{DeviceInput, DeviceOutput};
+pub use crate::host::{HostInput, HostOutput};

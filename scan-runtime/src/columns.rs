@@ -1,23 +1,14 @@
 //! Inputs and outputs whose fields lie in arrays of their own.
 
-mod axis;
-mod host;
 pub(crate) mod kinds;
 pub(crate) mod neighbours;
 pub(crate) mod strided;
-pub(crate) mod tuples;
-
-use scan_codegen::{ArrayKinds, Arrays};
 
 use crate::{
-    Error, ScanElement, ScanOp,
-    call::Layouts,
+    Error, ScanElement,
     error::expect_output,
-    few::Few,
     sealed::{ByMacro, Sealed},
 };
-pub use axis::AxisColumnScan;
-pub use host::ColumnScan;
 
 /// An element whose fields can lie in arrays of their own (a struct of arrays), for
 /// [`Scan::columns`](crate::Scan::columns) and [`DeviceScan::columns`](crate::DeviceScan::columns).
@@ -47,27 +38,6 @@ pub unsafe trait Columns: Sized {
     fn from_fields(fields: Self::Fields) -> Self;
     #[doc(hidden)]
     fn into_fields(self) -> Self::Fields;
-}
-
-/// Where elements of type `T` lie in host memory.
-pub(crate) type At<T> = <<T as Columns>::Fields as Fields>::At;
-
-/// Every array of elements of type `T`.
-pub(crate) fn arrays<T: Columns>(at: At<T>) -> Few<HostArray> {
-    let mut arrays = Few::default();
-    T::Fields::arrays(at, &mut |array| arrays.push(array));
-    arrays
-}
-
-/// In how many arrays elements of type `T` lie.
-pub(crate) const fn layout<T: Columns>() -> Arrays {
-    if <T::Fields as Fields>::BY_FIELD { Arrays::PerField } else { Arrays::One }
-}
-
-/// The layouts of a scan by columns of slices.
-fn layouts<Op: ScanOp<Input: Columns, Output: Columns>>() -> Layouts {
-    let slices = ArrayKinds::default();
-    Layouts { input: (layout::<Op::Input>(), slices), output: (layout::<Op::Output>(), slices) }
 }
 
 /// An array in host memory; or one without memory, whose items are their indices.
@@ -103,8 +73,6 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     const SEALED: Sealed;
     /// Where the arrays begin.
     type At: Copy;
-    /// Whether there is an array for each field.
-    const BY_FIELD: bool;
     /// Every array, in their order.
     fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray));
     /// The arrays from an item on.
@@ -123,36 +91,6 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     unsafe fn write(self, at: Self::At, index: usize);
 }
 
-/// An element that lies in one array.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Whole<T>(pub T);
-
-// SAFETY: the one array is that of the elements.
-#[allow(private_interfaces, reason = "as of the trait")]
-unsafe impl<T: ScanElement> Fields for Whole<T> {
-    const SEALED: Sealed = Sealed;
-    type At = *mut T;
-    const BY_FIELD: bool = false;
-    fn arrays(at: *mut T, each: &mut dyn FnMut(HostArray)) {
-        each(HostArray { at: at.cast(), item: size_of::<T>() });
-    }
-    unsafe fn skip(at: *mut T, index: usize) -> *mut T {
-        // SAFETY: the caller vouches for the index.
-        unsafe { at.add(index) }
-    }
-    #[inline(always)]
-    unsafe fn read(at: *mut T, index: usize) -> Self {
-        // SAFETY: the caller vouches for the item.
-        Whole(unsafe { at.add(index).read() })
-    }
-    #[inline(always)]
-    unsafe fn write(self, at: *mut T, index: usize) {
-        // SAFETY: the caller vouches for the item.
-        unsafe { at.add(index).write(self.0) }
-    }
-}
-
 macro_rules! tuples {
     ($(($($field:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
@@ -160,7 +98,6 @@ macro_rules! tuples {
         unsafe impl<$($field: ScanElement),*> Fields for ($($field,)*) {
             const SEALED: Sealed = Sealed;
             type At = ($(*mut $field,)*);
-            const BY_FIELD: bool = true;
             fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray)) {
                 $(each(HostArray { at: at.$index.cast(), item: size_of::<$field>() });)*
             }
@@ -200,32 +137,6 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15)
 }
-
-macro_rules! whole {
-    ($([$($parameters:tt)*] $ty:ty;)*) => {$(
-        // SAFETY: it has no fields that its layout tells of.
-        unsafe impl<$($parameters)*> Columns for $ty {
-            const SEALED: ByMacro = ByMacro;
-            type Fields = Whole<Self>;
-            #[inline(always)]
-            fn from_fields(Whole(whole): Whole<Self>) -> Self {
-                whole
-            }
-            #[inline(always)]
-            fn into_fields(self) -> Whole<Self> {
-                Whole(self)
-            }
-        }
-    )*};
-}
-
-whole! {
-    [] bool; [] i8; [] i16; [] i32; [] i64; [] i128; [] isize; [] u8; [] u16; [] u32; [] u64; [] u128; [] usize; [] f32; [] f64;
-    [T: ScanElement, const N: usize] [T; N];
-}
-
-#[cfg(feature = "half")]
-whole! { [] half::f16; [] half::bf16; }
 
 /// The lengths of several arrays, which have to be the same. Arrays without memory have any.
 pub(crate) struct Lengths {

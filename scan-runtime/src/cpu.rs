@@ -40,7 +40,8 @@ pub(crate) use each::{TotalsAt, scan_each};
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
-pub(crate) use memory::{Elements, InColumns, Inputs, Memory};
+pub(crate) use memory::{Apart, Reader, Writer};
+pub(crate) use memory::{Both, Memory, Unwritten};
 use pipeline::Chunks;
 pub(crate) use pipeline::help::{threads, try_each, try_map};
 
@@ -86,24 +87,9 @@ pub(crate) struct How<'a, Op: ScanOp> {
     pub(crate) total: bool,
 }
 
-/// Scans, and gives the total, if `total` asks for it: the carry after the last element, or without elements the initial
-/// value. `initial_value` stands before the first element, and before the first of each segment that the heads tell of.
-/// An exclusive scan without it begins with the identity. The caller has checked the heads against the length.
-///
-/// # Safety
-///
-/// `input` is valid for reads of `len` elements, `output` for writes. They are one, or do not overlap.
-#[inline(always)]
-pub(crate) unsafe fn scan<Op: ScanOp>(
-    op: &Op,
-    how: How<'_, Op>,
-    Places { input, output, len }: Places<Op>,
-) -> Result<Option<Op::Carry>, Error> {
-    // SAFETY: the caller vouches for the elements.
-    unsafe { scan_in(op, how, Elements { input, output }, len) }
-}
-
-/// The same of `len` elements, wherever they lie.
+/// Scans `len` elements, and gives the total, if `total` asks for it: the carry after the last element, or without elements
+/// the initial value. `initial_value` stands before the first element, and before the first of each segment that the heads
+/// tell of. An exclusive scan without it begins with the identity. The caller has checked the heads against the length.
 ///
 /// # Safety
 ///
@@ -136,7 +122,7 @@ pub(crate) fn reduce<Op: ScanOp>(
     before: Option<Op::Carry>,
     input: &[Op::Input],
 ) -> Result<Option<Op::Carry>, Error> {
-    let memory = Elements { input: input.as_ptr(), output: std::ptr::dangling_mut() };
+    let memory = Both { input: input.as_ptr(), output: std::ptr::dangling_mut::<Op::Output>() };
     let loops = Loops::new(op, memory, input.len(), true);
     let before = begin(op, before);
     Job { initial_value: before, ..Job::new(loops, input.len()) }.run()

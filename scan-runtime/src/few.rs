@@ -19,11 +19,6 @@ impl<T: Copy + Default> Default for Few<T> {
 }
 
 impl<T: Copy + Default> Few<T> {
-    /// One value.
-    pub(crate) fn one(value: T) -> Self {
-        [value].into_iter().collect()
-    }
-
     /// Adds a value, as long as there is room.
     pub(crate) fn push(&mut self, value: T) {
         if let Some(place) = self.values.get_mut(self.count) {

@@ -65,6 +65,7 @@ mod few;
 pub mod gallery;
 mod generate;
 mod heads;
+mod host;
 mod late_value;
 pub mod laws;
 pub mod nvrtc;
@@ -85,7 +86,7 @@ mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use call::ScanProgress;
-pub use columns::{AxisColumnScan, ColumnScan, Columns};
+pub use columns::Columns;
 #[doc(hidden)]
 pub use cuda::milliseconds_between;
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
@@ -98,7 +99,7 @@ pub use late_value::LateValue;
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::Prepared;
-pub use scan::{AxisPlan, AxisReduce, AxisScan, Goal, Prefixes, Reduce, Scan, Totals};
+pub use scan::{AxisPlan, Goal, Prefixes, Reduce, Scan, Totals};
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,
     Network, OffsetWidth, Overrides, Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind,

@@ -15,8 +15,8 @@
 //! the elements, [`flat_map`] gives several results of each.
 
 use crate::{
-    __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized, Whole},
-    Columns, ScanElement, ScanOp, scan_op,
+    __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
+    ScanElement, ScanOp, scan_op,
 };
 use std::marker::PhantomData;
 
@@ -63,7 +63,7 @@ use sealed::Sealed;
     label = "not a number",
     note = "for elements that are no numbers write an operator, a function of two elements marked `#[scan_op]`; or make a number of each by `ops::lifted::<function, _>(operator)`"
 )]
-pub trait Number: ScanElement + Columns<Fields = Whole<Self>> + PartialOrd + Sealed {
+pub trait Number: ScanElement + PartialOrd + Sealed {
     /// The identity of addition. `0.0` for floats, where it changes no value but the sign of `-0.0`.
     const ZERO: Self;
     /// The identity of multiplication.
@@ -81,7 +81,6 @@ pub trait Number: ScanElement + Columns<Fields = Whole<Self>> + PartialOrd + Sea
 /// A type with bitwise operations: every integer, and `bool`.
 pub trait Bits:
     ScanElement
-    + Columns<Fields = Whole<Self>>
     + std::ops::BitAnd<Output = Self>
     + std::ops::BitOr<Output = Self>
     + std::ops::BitXor<Output = Self>

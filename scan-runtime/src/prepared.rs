@@ -3,7 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    Error, Goal, Heads, HostHeads, NoHeads, Prefixes, Scan, ScanElement, ScanOp, Totals, call, cuda::Kernels,
+    Error, Goal, Heads, HostHeads, NoHeads, Prefixes, Scan, ScanElement, ScanOp, Totals, call,
+    cuda::Kernels,
+    host::{HostInput, HostOutput},
     scanner::Engine,
 };
 
@@ -25,7 +27,6 @@ use crate::{
 #[must_use = "a scan does nothing until it is run"]
 pub struct Prepared<Op: ScanOp, H = NoHeads, G = Prefixes> {
     scan: Scan<Op, H, G>,
-    max_len: usize,
     /// Held, so that they are there.
     _kernels: Vec<Arc<Kernels>>,
 }
@@ -48,8 +49,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             Engine::Cpu { .. } => Vec::new(),
             Engine::Cuda(device) => call.load_chunks(device, max_len)?,
         };
-        self.planned = true;
-        Ok(Prepared { scan: self, max_len, _kernels: kernels })
+        (self.planned, self.max_len) = (true, max_len);
+        Ok(Prepared { scan: self, _kernels: kernels })
     }
 }
 
@@ -77,14 +78,6 @@ impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
     }
 }
 
-impl<Op: ScanOp, H, G> Prepared<Op, H, G> {
-    /// The scan, for `len` elements.
-    fn scan_of(&self, len: usize) -> Result<&Scan<Op, H, G>, Error> {
-        check_len(len, self.max_len)?;
-        Ok(&self.scan)
-    }
-}
-
 pub(crate) fn check_len(len: usize, max_len: usize) -> Result<(), Error> {
     if len > max_len { Err(Error::PreparedLength { len, max_len }) } else { Ok(()) }
 }
@@ -93,28 +86,31 @@ pub(crate) fn check_len(len: usize, max_len: usize) -> Result<(), Error> {
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
     /// As [`Scan::run`].
-    pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        self.scan_of(input.len())?.run(input)
+    pub fn run(&self, input: impl HostInput<Op::Input>) -> Result<Vec<Op::Output>, Error> {
+        self.scan.run(input)
     }
 
     /// As [`Scan::run_with_total`].
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
-        self.scan_of(input.len())?.run_with_total(input)
+    pub fn run_with_total(
+        &self,
+        input: impl HostInput<Op::Input>,
+    ) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
+        self.scan.run_with_total(input)
     }
 
     /// As [`Scan::run_into`].
-    pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        self.scan_of(input.len())?.run_into(input, output)
+    pub fn run_into(&self, input: impl HostInput<Op::Input>, output: impl HostOutput<Op::Output>) -> Result<(), Error> {
+        self.scan.run_into(input, output)
     }
 
     /// As [`Scan::run_into_with_total`].
     pub fn run_into_with_total(
         &self,
-        input: &[Op::Input],
-        output: &mut [Op::Output],
+        input: impl HostInput<Op::Input>,
+        output: impl HostOutput<Op::Output>,
     ) -> Result<Option<Op::Carry>, Error> {
-        self.scan_of(input.len())?.run_into_with_total(input, output)
+        self.scan.run_into_with_total(input, output)
     }
 
     /// As [`Scan::run_in_place`].
@@ -123,7 +119,7 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan_of(buffer.len())?.run_in_place(buffer)
+        self.scan.run_in_place(buffer)
     }
 
     /// As [`Scan::run_in_place_with_total`].
@@ -132,7 +128,7 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan_of(buffer.len())?.run_in_place_with_total(buffer)
+        self.scan.run_in_place_with_total(buffer)
     }
 }
 
@@ -141,18 +137,21 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
 impl<Op: ScanOp> Prepared<Op, Heads<'_>> {
     /// As [`Scan::run_with_totals`].
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_totals(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
-        self.scan_of(input.len())?.run_with_totals(input)
+    pub fn run_with_totals(
+        &self,
+        input: impl HostInput<Op::Input>,
+    ) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
+        self.scan.run_with_totals(input)
     }
 
     /// As [`Scan::run_into_with_totals`].
     pub fn run_into_with_totals(
         &self,
-        input: &[Op::Input],
-        output: &mut [Op::Output],
+        input: impl HostInput<Op::Input>,
+        output: impl HostOutput<Op::Output>,
         totals: &mut [Op::Carry],
     ) -> Result<(), Error> {
-        self.scan_of(input.len())?.run_into_with_totals(input, output, totals)
+        self.scan.run_into_with_totals(input, output, totals)
     }
 
     /// As [`Scan::run_in_place_with_totals`].
@@ -161,7 +160,7 @@ impl<Op: ScanOp> Prepared<Op, Heads<'_>> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan_of(buffer.len())?.run_in_place_with_totals(buffer, totals)
+        self.scan.run_in_place_with_totals(buffer, totals)
     }
 }
 
@@ -169,7 +168,7 @@ impl<Op: ScanOp> Prepared<Op, Heads<'_>> {
 impl<Op: ScanOp> Prepared<Op, NoHeads, Totals> {
     /// As the [reduction's](crate::Reduce) own.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        self.scan_of(input.len())?.run(input)
+        self.scan.run(input)
     }
 }
 
@@ -177,12 +176,12 @@ impl<Op: ScanOp> Prepared<Op, NoHeads, Totals> {
 impl<Op: ScanOp> Prepared<Op, Heads<'_>, Totals> {
     /// As the [reduction's](crate::Reduce) own.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        self.scan_of(input.len())?.run(input)
+        self.scan.run(input)
     }
 }
 
 impl<Op: ScanOp, H, G> fmt::Debug for Prepared<Op, H, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("max_len", &self.max_len).finish_non_exhaustive()
+        f.debug_struct("Prepared").field("max_len", &self.scan.max_len).finish_non_exhaustive()
     }
 }

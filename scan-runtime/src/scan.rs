@@ -3,7 +3,10 @@
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use cudarc::driver::CudaStream;
-use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind, ScanSpec, Strategy};
+use scan_codegen::{
+    Arrays, ElementKind, ElementType, KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind,
+    ScanSpec, Strategy,
+};
 
 #[cfg(feature = "ndarray")]
 mod arrays;
@@ -12,11 +15,11 @@ mod each;
 mod host;
 mod segments;
 
-pub(crate) use axis::{AxisLayout, check_length, check_totals};
-pub use axis::{AxisPlan, AxisReduce, AxisScan};
+pub(crate) use axis::AxisLayout;
+pub use axis::AxisPlan;
 
 use crate::{
-    DeviceScan, Error, ScanOp, ScanProgress, Scanner,
+    DeviceScan, Error, ScanElement, ScanOp, ScanProgress, Scanner,
     call::{self, Call, Initial, Layouts, Progress, Request},
     cpu::{self, Order},
     erased::Value,
@@ -106,8 +109,12 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) heads: H,
     /// Whether the planner has been asked already.
     pub(crate) planned: bool,
-    /// In how many arrays input and output lie.
+    /// In how many arrays input and output are, where no run says so.
     pub(crate) layouts: Layouts,
+    /// The array, if it is along an axis of one.
+    pub(crate) along: Option<Arc<AxisLayout>>,
+    /// The maximum number of elements of a run.
+    pub(crate) max_len: usize,
     /// Receives the progress of runs of host memory.
     progress: Option<Progress>,
     goal: PhantomData<G>,
@@ -138,10 +145,22 @@ pub type Reduce<Op, H = NoHeads> = Scan<Op, H, Totals>;
 impl<Op: ScanOp, G: Goal> Scan<Op, NoHeads, G> {
     /// Inclusive, without an initial value.
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
-        let (kind, order, reduction) = (ScanKind::Inclusive, Order::Forward, Reduction::default());
-        let (initial_value, overrides, heads, planned, goal) = (None, None, NoHeads, false, PhantomData);
-        let (layouts, progress) = (Layouts::default(), None);
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
+        Scan {
+            scanner,
+            op,
+            kind: ScanKind::Inclusive,
+            order: Order::Forward,
+            initial_value: None,
+            overrides: None,
+            reduction: Reduction::default(),
+            heads: NoHeads,
+            planned: false,
+            layouts: Layouts::default(),
+            along: None,
+            max_len: usize::MAX,
+            progress: None,
+            goal: PhantomData,
+        }
     }
 
     /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph,
@@ -249,6 +268,41 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     }
 }
 
+/// What the planner is told about arrays.
+impl<Op: ScanOp, H> Scan<Op, H> {
+    /// Plans, prepares and compiles ahead of time for an array for each field of the input, and of the output, where
+    /// these are structs. A run says itself in how many arrays its input and output are.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, scan_element, scan_op};
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Rate {
+    ///     amount: f32,
+    ///     count: u8,
+    /// }
+    ///
+    /// #[scan_op]
+    /// fn together(a: Rate, b: Rate) -> Rate {
+    ///     Rate { amount: a.amount + b.amount, count: u8::max(a.count, b.count) }
+    /// }
+    ///
+    /// let source = Scanner::cpu().scan(together).per_field().cuda_source()?;
+    /// assert!(source.text.contains("Arrays"));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn per_field(mut self) -> Self {
+        let arrays = |layout: ElementType| match layout.kind {
+            ElementKind::Struct { .. } => Arrays::PerField,
+            _ => Arrays::One,
+        };
+        self.layouts.input.0 = arrays(Op::Input::layout());
+        self.layouts.output.0 = arrays(Op::Output::layout());
+        self
+    }
+}
+
 /// Options of scans and reductions.
 impl<Op: ScanOp, H, G> Scan<Op, H, G> {
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output once,
@@ -260,9 +314,24 @@ impl<Op: ScanOp, H, G> Scan<Op, H, G> {
 
     /// The same, restarting where these heads tell.
     pub(crate) fn with_heads<Other>(self, heads: Other) -> Scan<Op, Other, G> {
-        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, .. } = self;
-        let (planned, layouts, progress, goal) = (self.planned, self.layouts, self.progress, self.goal);
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
+        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, planned, layouts, .. } = self;
+        let (along, max_len, progress, goal) = (self.along, self.max_len, self.progress, self.goal);
+        Scan {
+            scanner,
+            op,
+            kind,
+            order,
+            initial_value,
+            overrides,
+            reduction,
+            heads,
+            planned,
+            layouts,
+            along,
+            max_len,
+            progress,
+            goal,
+        }
     }
 
     /// The initial value of each segment, if each has one.
@@ -346,6 +415,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             overrides: self.overrides.as_deref(),
             initial_value: self.initial_value.as_ref().map(|value| value as &dyn Value),
             heads,
+            along: self.along.as_deref(),
             progress: self.progress.as_ref(),
         }
     }
@@ -423,6 +493,9 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        if self.along.as_ref().is_some_and(|along| !along.layout().is_rows()) {
+            return Ok(generate::show_columns(&self.op.source(), &self.columns_plan(call::Totals::None)?)?);
+        }
         let plans = self.plan()?;
         Ok(generate::show(&self.op.source(), &plans, plans.longest())?)
     }

@@ -92,20 +92,6 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         #[automatically_derived]
         unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
         #zero_bits
-        // SAFETY: it has no fields.
-        #[automatically_derived]
-        unsafe impl #private::Columns for #ident {
-            const SEALED: #private::ByMacro = #private::ByMacro;
-            type Fields = #private::Whole<Self>;
-            #[inline(always)]
-            fn from_fields(whole: #private::Whole<Self>) -> Self {
-                whole.0
-            }
-            #[inline(always)]
-            fn into_fields(self) -> #private::Whole<Self> {
-                #private::Whole(self)
-            }
-        }
     }
 }
 

@@ -143,6 +143,9 @@ impl Call<'_> {
     /// Every kernel that runs of up to `len` elements need, in chunks or not.
     pub(crate) fn load_chunks(&self, device: &CudaDevice, len: usize) -> Result<Vec<Arc<Kernels>>, Error> {
         let (task, heads) = (self.task(), self.request.heads);
+        if let (Task::Columns(..), Some(along)) = (&task, self.along) {
+            return device.all_kernels_of_columns(self.op, &task, along.layout());
+        }
         let most = device.chunk(self.op.element_bytes());
         let mut kernels = device.load_up_to(self.op, &task, len.min(most))?;
         if self.request.reduction.is_some() && !heads.is_none() {

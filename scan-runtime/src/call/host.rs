@@ -1,14 +1,14 @@
 //! Runs over host memory on a device.
 
-use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
+use std::{mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, ArrayKinds, Axis, ColumnLayout};
 
 use super::{Call, Chunk, Request, Totals};
 use crate::{
-    Error, ScanElement, ScanOp,
-    columns::{At, Columns, HostArray, arrays, strided::each_place},
+    Error,
+    columns::{HostArray, strided::each_place},
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
     few::Few,
     heads::InitialValues,
@@ -30,30 +30,20 @@ pub(crate) struct HostPlaces {
 unsafe impl Sync for HostPlaces {}
 
 impl HostPlaces {
-    /// An array of inputs, and one of outputs.
-    pub(crate) fn of<I: ScanElement, O: ScanElement>(input: *const I, output: *mut O, len: usize) -> Self {
-        let input = HostArray { at: input.cast_mut().cast(), item: size_of::<I>() };
-        let output = HostArray { at: output.cast(), item: size_of::<O>() };
-        let in_place = TypeId::of::<I>() == TypeId::of::<O>();
-        HostPlaces { input: Few::one(input), output: Few::one(output), len, in_place, kinds: None }
-    }
-
-    /// An array for each field. Those that are null have no memory: indices, and what is not written.
-    pub(crate) fn in_columns<Op>(input: At<Op::Input>, output: At<Op::Output>, len: usize) -> Self
-    where
-        Op: ScanOp<Input: Columns, Output: Columns>,
-    {
-        let (input, output) = (arrays::<Op::Input>(input), arrays::<Op::Output>(output));
+    /// Those that are null have no memory: indices, and what is not written.
+    pub(crate) fn new(input: Few<HostArray>, output: Few<HostArray>, len: usize, in_place: bool) -> Self {
+        if input.iter().chain(output.iter()).all(|array| !array.at.is_null()) {
+            return HostPlaces { input, output, len, in_place, kinds: None };
+        }
         let kind = |array: &HostArray| if array.at.is_null() { ArrayKind::NoMemory } else { ArrayKind::Slice };
-        let kinds = [&input, &output].map(|arrays| ArrayKinds::new(arrays.iter().map(kind)));
-        let some = input.iter().chain(output.iter()).any(|array| array.at.is_null());
+        let [inputs, outputs] = [&input, &output].map(|arrays| ArrayKinds::new(arrays.iter().map(kind)));
         let indices = |array: &HostArray| HostArray { item: if array.at.is_null() { 0 } else { array.item }, ..*array };
         HostPlaces {
             input: input.iter().map(indices).collect(),
             output: output.iter().filter(|array| !array.at.is_null()).copied().collect(),
             len,
             in_place: false,
-            kinds: some.then_some((kinds[0], kinds[1])),
+            kinds: Some((inputs, outputs)),
         }
     }
 
@@ -353,11 +343,11 @@ mod tests {
 
     use super::{super::chunks::Content, *};
     use crate::{
-        Scanner, arrays,
-        columns::{
-            kinds::Lanes,
-            tuples::{Sinks, Sources},
-        },
+        ScanOp, Scanner, arrays,
+        call::Totals,
+        columns::kinds::Lanes,
+        cpu::{Both, Memory},
+        host::{HostInput, HostOutput},
         scan_element, scan_op,
     };
 
@@ -382,16 +372,13 @@ mod tests {
     /// Indices and discarded results have no bytes to copy, and the latter no array; indices of a chunk begin with its first.
     #[test]
     fn indices_and_discarded_results_have_no_memory_on_a_device() {
-        type Ins<'a> = (arrays::Indices, &'a [u16; 10]);
-        type Outs<'a> = (&'a mut [u64; 10], arrays::Discard);
-        let (numbers, mut results) = ([7_u16; 10], [0_u64; 10]);
-        let mut places = |memory| {
+        fn held<I: HostInput<Numbered>, O: HostOutput<Numbered>>(input: I, output: O, memory: bool) -> HostPlaces {
             let lanes = Lanes { len: 10, memory, row: 10, axis: None };
-            let held = Sources::<(u64, u16)>::hold((arrays::indices(), &numbers), lanes).unwrap();
-            let mut to = Sinks::<(u64, u16)>::hold((&mut results, arrays::discard()), 10, memory).unwrap();
-            let (input, output) = (<Ins as Sources<(u64, u16)>>::at(&held), <Outs as Sinks<(u64, u16)>>::at(&mut to));
-            HostPlaces::in_columns::<Latest>(input, output, 10)
-        };
+            let (input, mut output) = (input.hold(0, lanes).unwrap(), output.hold(0, 10, memory).unwrap());
+            Memory::<Latest>::host(Both { input: I::at(&input), output: O::at(&mut output) }, 10)
+        }
+        let (numbers, mut results) = ([7_u16; 10], [0_u64; 10]);
+        let mut places = |memory| held((arrays::indices(), &numbers), (&mut results, arrays::discard()), memory);
         let bytes = |arrays: &[HostArray]| arrays.iter().map(|array| array.item).collect::<Vec<_>>();
         let begins = |arrays: &[HostArray]| arrays.iter().map(|array| array.at.addr()).collect::<Vec<_>>();
 

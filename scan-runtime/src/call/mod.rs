@@ -20,6 +20,7 @@ use crate::{
     erased::{Erased, Value},
     generate,
     heads::Heads,
+    scan::AxisLayout,
 };
 
 /// A scan or a reduction, with what it brings from host memory besides input and output.
@@ -32,11 +33,19 @@ pub(crate) struct Call<'a> {
     pub(crate) initial_value: Option<&'a dyn Value>,
     /// Those in host memory, with the initial value of each segment.
     pub(crate) heads: Heads<'a>,
+    /// The array in host memory, of a call along an axis of one.
+    pub(crate) along: Option<&'a AxisLayout>,
     /// Receives the progress of runs over host memory.
     pub(crate) progress: Option<&'a Progress>,
 }
 
 impl Call<'_> {
+    /// The same call over such arrays.
+    pub(crate) fn over(mut self, layouts: Layouts) -> Self {
+        self.request.layouts = layouts;
+        self
+    }
+
     /// The bytes of the initial value.
     pub(crate) fn initial_bytes(&self) -> Option<Vec<u8>> {
         self.initial_value.map(Value::bytes)
@@ -65,7 +74,10 @@ impl Call<'_> {
     }
 
     pub(crate) fn task(&self) -> Task {
-        self.request.task(self.shape())
+        match self.along {
+            Some(along) if !along.is_of_rows(&self.request) => Task::Columns(self.spec(), self.shape()),
+            _ => self.request.task(self.shape()),
+        }
     }
 
     /// An error where the planner refuses the call.

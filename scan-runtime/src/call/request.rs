@@ -47,13 +47,6 @@ pub(crate) enum Totals {
     PerSegment,
 }
 
-impl Totals {
-    /// The total of each segment, if that is wanted.
-    pub(crate) fn per_segment(wanted: bool) -> Self {
-        if wanted { Totals::PerSegment } else { Totals::None }
-    }
-}
-
 /// In how many arrays the elements of an input, and those of an output, are, and of what kinds these are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layouts {

@@ -11,6 +11,7 @@ use crate::{
         arguments::{DeviceInput, DeviceOutput, One},
         arrays::{Described, NO_MEMORY, Words},
     },
+    host::{HostInput, HostOutput},
     room::room,
     sealed::Sealed,
 };
@@ -344,76 +345,13 @@ pub struct Lanes<'a> {
 
 impl Lanes<'_> {
     /// Whether an array of `len` items has as many as the others.
-    pub(super) fn same_len(&self, array: usize, len: usize) -> Result<(), Error> {
+    pub(crate) fn same_len(&self, array: usize, len: usize) -> Result<(), Error> {
         same_len("input", array, len, self.len)
     }
 }
 
-/// An array of inputs of type `T` in host memory: a slice, or what borrows as one, [`indices`], a [`gather`], a
-/// neighbour ([`previous`](super::neighbours::previous), [`next`](super::neighbours::next)), or along an axis what has
-/// strides of its own ([`strided`](super::strided::strided)).
-///
-/// # Safety
-///
-/// It is sealed: nothing outside this crate implements it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no array of inputs of type `{T}`",
-    label = "not an array of `{T}`",
-    note = "a scan by columns takes slices, and what the module `arrays` makes: one for each field, in their order"
-)]
-pub unsafe trait Source<T> {
-    #[doc(hidden)]
-    const SEALED: Sealed;
-    #[doc(hidden)]
-    const KIND: ArrayKind;
-    #[doc(hidden)]
-    type Held;
-    #[doc(hidden)]
-    fn items(&self) -> Option<usize>;
-    /// As many items as the lanes have, as slices have them; or none where items need no memory, because they are
-    /// computed.
-    #[doc(hidden)]
-    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
-    /// Null where nothing is held.
-    #[doc(hidden)]
-    fn at(held: &Self::Held) -> *mut T;
-}
-
-/// An array of outputs of type `T` in host memory: a mutable slice, or what borrows as one, a [`scatter`], or
-/// [`discard`].
-///
-/// # Safety
-///
-/// It is sealed: nothing outside this crate implements it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no array of outputs of type `{T}`",
-    label = "not an array of `{T}`",
-    note = "a scan by columns takes mutable slices, and what the module `arrays` makes: one for each field, in their order"
-)]
-pub unsafe trait Sink<T> {
-    #[doc(hidden)]
-    const SEALED: Sealed;
-    #[doc(hidden)]
-    const KIND: ArrayKind;
-    #[doc(hidden)]
-    type Held;
-    #[doc(hidden)]
-    fn items(&mut self) -> Option<usize>;
-    /// Room for `len` items; or none where items need no `memory`, because they are not written.
-    #[doc(hidden)]
-    fn hold(self, array: usize, len: usize, memory: bool) -> Result<Self::Held, Error>;
-    /// Null where nothing is held.
-    #[doc(hidden)]
-    fn at(held: &mut Self::Held) -> *mut T;
-    /// # Safety
-    ///
-    /// All items have been written.
-    #[doc(hidden)]
-    unsafe fn finish(held: Self::Held);
-}
-
 /// Whether each place that the operator has computed is in an array of `len` items, or skips an item.
-pub(super) fn check_computed<P, T: PlacedAt<P>>(array: usize, places: &[P], len: usize) -> Result<(), Error> {
+pub(crate) fn check_computed<P, T: PlacedAt<P>>(array: usize, places: &[P], len: usize) -> Result<(), Error> {
     let beyond = |(element, places)| T::beyond(places, len).map(|index| (element, index));
     match places.iter().enumerate().find_map(beyond) {
         Some((element, index)) => Err(Error::ComputedIndex { array, element, index, len }),
@@ -436,30 +374,34 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
 }
 
 // SAFETY: what is held is a slice of so many items.
-unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
+unsafe impl<'a, T: 'a, S: AsRef<[T]> + ?Sized> HostInput<T> for &'a S {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::Slice;
+    type Layout = One;
+    type At = *const T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
     type Held = &'a [T];
-    fn items(&self) -> Option<usize> {
-        Some((**self).as_ref().len())
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some((**self).as_ref().len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<&'a [T], Error> {
         let slice = self.as_ref();
         lanes.same_len(array, slice.len())?;
         Ok(slice)
     }
-    fn at(held: &&'a [T]) -> *mut T {
-        held.as_ptr().cast_mut()
+    fn at(held: &&'a [T]) -> *const T {
+        held.as_ptr()
     }
 }
 
 // SAFETY: what is held, if anything is, has so many items.
-unsafe impl<T: Index> Source<T> for Indices {
+unsafe impl<T: Index> HostInput<T> for Indices {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::NoMemory;
+    type Layout = One;
+    type At = *const T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
     type Held = Option<Vec<T>>;
-    fn items(&self) -> Option<usize> {
-        None
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(None);
     }
     fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Option<Vec<T>>, Error> {
         if !lanes.memory {
@@ -469,18 +411,20 @@ unsafe impl<T: Index> Source<T> for Indices {
         indices.extend((0..lanes.len).map(T::of));
         Ok(Some(indices))
     }
-    fn at(held: &Option<Vec<T>>) -> *mut T {
-        held.as_ref().map_or(ptr::null_mut(), |indices| indices.as_ptr().cast_mut())
+    fn at(held: &Option<Vec<T>>) -> *const T {
+        held.as_ref().map_or(ptr::null(), |indices| indices.as_ptr())
     }
 }
 
 // SAFETY: as above.
-unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
+unsafe impl<T: ScanElement, P: SegmentOffset> HostInput<T> for Gather<'_, T, P> {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
+    type Layout = One;
+    type At = *const T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
     type Held = Vec<T>;
-    fn items(&self) -> Option<usize> {
-        Some(self.places.len())
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some(self.places.len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         check_places("input", array, self.places, self.values.len())?;
@@ -488,18 +432,20 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
         items.extend(self.places.iter().map(|place| self.values[place.index()]));
         Ok(items)
     }
-    fn at(held: &Vec<T>) -> *mut T {
-        held.as_ptr().cast_mut()
+    fn at(held: &Vec<T>) -> *const T {
+        held.as_ptr()
     }
 }
 
 // SAFETY: what is held is a slice of so many items.
-unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
+unsafe impl<'a, T: 'a, S: AsMut<[T]> + ?Sized> HostOutput<T> for &'a mut S {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::Slice;
+    type Layout = One;
+    type At = *mut T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
     type Held = &'a mut [T];
-    fn items(&mut self) -> Option<usize> {
-        Some((**self).as_mut().len())
+    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some((**self).as_mut().len()));
     }
     fn hold(self, array: usize, len: usize, _: bool) -> Result<&'a mut [T], Error> {
         let slice = self.as_mut();
@@ -509,7 +455,9 @@ unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
     fn at(held: &mut &'a mut [T]) -> *mut T {
         held.as_mut_ptr()
     }
-    unsafe fn finish(_: &'a mut [T]) {}
+    unsafe fn finish(_: &'a mut [T]) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// Results that are not at their places yet.
@@ -521,12 +469,14 @@ pub struct Scattering<'a, T, P> {
 }
 
 // SAFETY: what is held has room for so many items.
-unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> {
+unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostOutput<T> for Scatter<'a, T, P> {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
+    type Layout = One;
+    type At = *mut T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
     type Held = Scattering<'a, T, P>;
-    fn items(&mut self) -> Option<usize> {
-        Some(self.places.len())
+    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some(self.places.len()));
     }
     fn hold(self, array: usize, len: usize, _: bool) -> Result<Scattering<'a, T, P>, Error> {
         check_places("output", array, self.places, self.results.len())?;
@@ -535,22 +485,27 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
     fn at(held: &mut Scattering<'a, T, P>) -> *mut T {
         held.items.as_mut_ptr()
     }
-    unsafe fn finish(Scattering { mut items, to: Scatter { results, places } }: Scattering<'a, T, P>) {
+    unsafe fn finish(
+        Scattering { mut items, to: Scatter { results, places } }: Scattering<'a, T, P>,
+    ) -> Result<(), Error> {
         // SAFETY: there are as many items as places, and the caller vouches that they have been written.
         unsafe { items.set_len(places.len()) };
         for (place, item) in places.iter().zip(items) {
             results[place.index()] = item;
         }
+        Ok(())
     }
 }
 
 // SAFETY: what is held, if anything is, has room for so many items.
-unsafe impl<T: ScanElement> Sink<T> for Discard {
+unsafe impl<T: ScanElement> HostOutput<T> for Discard {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::NoMemory;
+    type Layout = One;
+    type At = *mut T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
     type Held = Option<Vec<T>>;
-    fn items(&mut self) -> Option<usize> {
-        None
+    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
+        each(None);
     }
     fn hold(self, _: usize, len: usize, memory: bool) -> Result<Option<Vec<T>>, Error> {
         memory.then(|| room(len)).transpose()
@@ -558,7 +513,9 @@ unsafe impl<T: ScanElement> Sink<T> for Discard {
     fn at(held: &mut Option<Vec<T>>) -> *mut T {
         held.as_mut().map_or(ptr::null_mut(), Vec::as_mut_ptr)
     }
-    unsafe fn finish(_: Option<Vec<T>>) {}
+    unsafe fn finish(_: Option<Vec<T>>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 // SAFETY: the buffer has as many items.

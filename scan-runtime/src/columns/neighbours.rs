@@ -3,7 +3,7 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::{Lanes, Source};
+use super::kinds::Lanes;
 use super::strided::{check_apart, each_place};
 use crate::{
     DeviceBuffer, Error, ScanElement,
@@ -12,6 +12,7 @@ use crate::{
         arrays::{Described, Words},
     },
     element::bytes_of,
+    host::HostInput,
     room::room,
     sealed::Sealed,
 };
@@ -159,12 +160,14 @@ fn along<T: ScanElement>(array: usize, values: &[T], axis: &Axis, edge: T, after
 }
 
 // SAFETY: what is held has as many items as the slice.
-unsafe impl<T: ScanElement, const AFTER: bool> Source<T> for Neighbour<'_, T, AFTER> {
+unsafe impl<T: ScanElement, const AFTER: bool> HostInput<T> for Neighbour<'_, T, AFTER> {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = if AFTER { ArrayKind::Next } else { ArrayKind::Previous };
+    type Layout = One;
+    type At = *const T;
+    const KINDS: &'static [ArrayKind] = &[if AFTER { ArrayKind::Next } else { ArrayKind::Previous }];
     type Held = Vec<T>;
-    fn items(&self) -> Option<usize> {
-        Some(self.values.len())
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some(self.values.len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         lanes.same_len(array, self.values.len())?;
@@ -173,8 +176,8 @@ unsafe impl<T: ScanElement, const AFTER: bool> Source<T> for Neighbour<'_, T, AF
             None => of_rows(self.values, lanes.row, 1, self.edge, AFTER),
         }
     }
-    fn at(held: &Vec<T>) -> *mut T {
-        held.as_ptr().cast_mut()
+    fn at(held: &Vec<T>) -> *const T {
+        held.as_ptr()
     }
 }
 

@@ -3,13 +3,14 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::{Lanes, Source};
+use super::kinds::Lanes;
 use crate::{
     DeviceBuffer, Error, ScanElement,
     device::{
         arguments::{DeviceInput, One},
         arrays::{Described, Words},
     },
+    host::HostInput,
     room::room,
     sealed::Sealed,
 };
@@ -107,12 +108,14 @@ pub(crate) fn each_place<const N: usize>(
 }
 
 // SAFETY: what is held has as many items as the memory of the input that lies as the axis says.
-unsafe impl<T: ScanElement> Source<T> for Strided<'_, T> {
+unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
     const SEALED: Sealed = Sealed;
-    const KIND: ArrayKind = ArrayKind::Strided;
+    type Layout = One;
+    type At = *const T;
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Strided];
     type Held = Vec<T>;
-    fn items(&self) -> Option<usize> {
-        None
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(None);
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         let Some(axis) = lanes.axis else { return Err(Error::NoAxis { array }) };
@@ -124,8 +127,8 @@ unsafe impl<T: ScanElement> Source<T> for Strided<'_, T> {
         each_place(axis.shape(), [strides, self.strides], |_, [to, from]| items[to] = self.items[from]);
         Ok(items)
     }
-    fn at(held: &Vec<T>) -> *mut T {
-        held.as_ptr().cast_mut()
+    fn at(held: &Vec<T>) -> *const T {
+        held.as_ptr()
     }
 }
 

@@ -1,9 +1,13 @@
 //! Where inputs are read and outputs written: in one array each, or in one for each field.
 
+use std::any::TypeId;
+
 use super::Places;
 use crate::{
     ScanOp,
-    columns::{At, Columns, Fields},
+    call::HostPlaces,
+    columns::{Columns, Fields, HostArray},
+    few::Few,
 };
 
 /// Elements in memory, by their index.
@@ -51,54 +55,120 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
 
     /// The first `len` elements, where the loops over vector registers can be had: in one array each.
     fn places(self, len: usize) -> Option<Places<Op>>;
+
+    /// The same memory without types.
+    fn host(self, len: usize) -> HostPlaces;
 }
 
-/// An array of inputs, and one of outputs.
-pub(crate) struct Elements<Op: ScanOp> {
-    pub(crate) input: *const Op::Input,
-    pub(crate) output: *mut Op::Output,
-}
-
-impl<Op: ScanOp> Clone for Elements<Op> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Op: ScanOp> Copy for Elements<Op> {}
-
-impl<Op: ScanOp> Memory<Op> for Elements<Op> {
+/// Memory of elements of type `T` that are read.
+#[doc(hidden)]
+#[allow(private_interfaces, reason = "nobody else calls what names private types")]
+pub trait Reader<T>: Copy {
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn read(self, index: usize) -> T;
+    /// As for [`Memory::read_row`].
+    ///
+    /// # Safety
+    ///
+    /// The indices are in bounds.
     #[inline(always)]
-    unsafe fn read(self, index: usize) -> Op::Input {
+    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [T; N] {
+        // SAFETY: the caller vouches for the indices.
+        std::array::from_fn(|k| unsafe { self.read(index + k * stride) })
+    }
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn skip(self, index: usize) -> Self;
+    /// Where the elements begin, if they are in one array.
+    fn pointer(self) -> Option<*const T>;
+    fn arrays(self, each: &mut dyn FnMut(HostArray));
+}
+
+/// Memory of results of type `T` that are written.
+#[doc(hidden)]
+#[allow(private_interfaces, reason = "nobody else calls what names private types")]
+pub trait Writer<T>: Copy {
+    /// # Safety
+    ///
+    /// The index is in bounds, and no other thread touches it.
+    unsafe fn write(self, index: usize, value: T);
+    /// As for [`Memory::write_row`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Writer::write), of all of them.
+    #[inline(always)]
+    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, values: [T; N]) {
+        for (k, value) in values.into_iter().enumerate() {
+            // SAFETY: the caller vouches for the indices.
+            unsafe { self.write(index + k * stride, value) };
+        }
+    }
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn skip(self, index: usize) -> Self;
+    /// Where the results begin, if they are in one array.
+    fn pointer(self) -> Option<*mut T>;
+    fn arrays(self, each: &mut dyn FnMut(HostArray));
+}
+
+/// One array of elements.
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T> Reader<T> for *const T {
+    #[inline(always)]
+    unsafe fn read(self, index: usize) -> T {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.input.add(index).read() }
+        unsafe { self.add(index).read() }
     }
 
     #[inline(always)]
-    unsafe fn write(self, index: usize, output: Op::Output) {
-        // SAFETY: the caller vouches for the index.
-        unsafe { self.output.add(index).write(output) }
-    }
-
-    #[inline(always)]
-    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [Op::Input; N] {
+    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [T; N] {
         match stride {
             // SAFETY: the caller vouches for the indices.
-            1 => unsafe { self.input.add(index).cast::<[Op::Input; N]>().read() },
+            1 => unsafe { self.add(index).cast::<[T; N]>().read() },
             // SAFETY: as above.
-            stride => std::array::from_fn(|k| unsafe { self.read(index + k * stride) }),
+            stride => std::array::from_fn(|k| unsafe { self.add(index + k * stride).read() }),
         }
     }
 
     #[inline(always)]
-    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, outputs: [Op::Output; N]) {
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.add(index) }
+    }
+
+    #[inline(always)]
+    fn pointer(self) -> Option<*const T> {
+        Some(self)
+    }
+
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        each(HostArray { at: self.cast_mut().cast(), item: size_of::<T>() });
+    }
+}
+
+/// One array of results.
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T> Writer<T> for *mut T {
+    #[inline(always)]
+    unsafe fn write(self, index: usize, value: T) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.add(index).write(value) }
+    }
+
+    #[inline(always)]
+    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, values: [T; N]) {
         match stride {
             // SAFETY: the caller vouches for the indices.
-            1 => unsafe { self.output.add(index).cast::<[Op::Output; N]>().write(outputs) },
+            1 => unsafe { self.add(index).cast::<[T; N]>().write(values) },
             stride => {
-                for (k, output) in outputs.into_iter().enumerate() {
+                for (k, value) in values.into_iter().enumerate() {
                     // SAFETY: as above.
-                    unsafe { self.write(index + k * stride, output) };
+                    unsafe { self.add(index + k * stride).write(value) };
                 }
             }
         }
@@ -107,84 +177,145 @@ impl<Op: ScanOp> Memory<Op> for Elements<Op> {
     #[inline(always)]
     unsafe fn skip(self, index: usize) -> Self {
         // SAFETY: the caller vouches for the index.
-        unsafe { Elements { input: self.input.add(index), output: self.output.add(index) } }
+        unsafe { self.add(index) }
     }
 
-    fn places(self, len: usize) -> Option<Places<Op>> {
-        Some(Places { input: self.input, output: self.output, len })
+    #[inline(always)]
+    fn pointer(self) -> Option<*mut T> {
+        Some(self)
+    }
+
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        each(HostArray { at: self.cast(), item: size_of::<T>() });
     }
 }
 
-/// An array of inputs. Outputs have no memory.
-pub(crate) struct Inputs<Op: ScanOp>(pub(crate) *const Op::Input);
+/// An array for each field.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Apart<F: Fields>(pub(crate) F::At);
 
-impl<Op: ScanOp> Clone for Inputs<Op> {
+impl<F: Fields> Clone for Apart<F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<Op: ScanOp> Copy for Inputs<Op> {}
+impl<F: Fields> Copy for Apart<F> {}
 
-impl<Op: ScanOp> Memory<Op> for Inputs<Op> {
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T: Columns> Reader<T> for Apart<T::Fields> {
     #[inline(always)]
-    unsafe fn read(self, index: usize) -> Op::Input {
+    unsafe fn read(self, index: usize) -> T {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.0.add(index).read() }
+        T::from_fields(unsafe { Fields::read(self.0, index) })
     }
 
-    #[inline(always)]
-    unsafe fn write(self, _: usize, _: Op::Output) {}
-
-    #[inline(always)]
     unsafe fn skip(self, index: usize) -> Self {
         // SAFETY: the caller vouches for the index.
-        Inputs(unsafe { self.0.add(index) })
+        Apart(unsafe { T::Fields::skip(self.0, index) })
     }
 
-    fn places(self, _: usize) -> Option<Places<Op>> {
+    fn pointer(self) -> Option<*const T> {
         None
     }
-}
 
-/// An array for each field of an input, and of an output.
-pub(crate) struct InColumns<Op: ScanOp<Input: Columns, Output: Columns>> {
-    pub(crate) input: At<Op::Input>,
-    pub(crate) output: At<Op::Output>,
-}
-
-impl<Op: ScanOp<Input: Columns, Output: Columns>> Clone for InColumns<Op> {
-    fn clone(&self) -> Self {
-        *self
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        T::Fields::arrays(self.0, each);
     }
 }
 
-impl<Op: ScanOp<Input: Columns, Output: Columns>> Copy for InColumns<Op> {}
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T: Columns> Writer<T> for Apart<T::Fields> {
+    #[inline(always)]
+    unsafe fn write(self, index: usize, value: T) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { value.into_fields().write(self.0, index) }
+    }
 
-impl<Op: ScanOp<Input: Columns, Output: Columns>> Memory<Op> for InColumns<Op> {
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        Apart(unsafe { T::Fields::skip(self.0, index) })
+    }
+
+    fn pointer(self) -> Option<*mut T> {
+        None
+    }
+
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        T::Fields::arrays(self.0, each);
+    }
+}
+
+/// Results that are not written, where only totals are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Unwritten;
+
+impl<T> Writer<T> for Unwritten {
+    #[inline(always)]
+    unsafe fn write(self, _: usize, _: T) {}
+
+    unsafe fn skip(self, _: usize) -> Self {
+        self
+    }
+
+    fn pointer(self) -> Option<*mut T> {
+        None
+    }
+
+    fn arrays(self, _: &mut dyn FnMut(HostArray)) {}
+}
+
+/// Where inputs are read, and where outputs are written.
+#[derive(Clone, Copy)]
+pub(crate) struct Both<R, W> {
+    pub(crate) input: R,
+    pub(crate) output: W,
+}
+
+impl<Op: ScanOp, R: Reader<Op::Input>, W: Writer<Op::Output>> Memory<Op> for Both<R, W> {
     #[inline(always)]
     unsafe fn read(self, index: usize) -> Op::Input {
         // SAFETY: the caller vouches for the index.
-        Op::Input::from_fields(unsafe { Fields::read(self.input, index) })
+        unsafe { self.input.read(index) }
     }
 
     #[inline(always)]
     unsafe fn write(self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
-        unsafe { output.into_fields().write(self.output, index) }
+        unsafe { self.output.write(index, output) }
     }
 
+    #[inline(always)]
+    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [Op::Input; N] {
+        // SAFETY: the caller vouches for the indices.
+        unsafe { self.input.read_row(index, stride) }
+    }
+
+    #[inline(always)]
+    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, outputs: [Op::Output; N]) {
+        // SAFETY: the caller vouches for the indices.
+        unsafe { self.output.write_row(index, stride, outputs) }
+    }
+
+    #[inline(always)]
     unsafe fn skip(self, index: usize) -> Self {
         // SAFETY: the caller vouches for the index.
-        unsafe {
-            InColumns {
-                input: <Op::Input as Columns>::Fields::skip(self.input, index),
-                output: <Op::Output as Columns>::Fields::skip(self.output, index),
-            }
-        }
+        unsafe { Both { input: self.input.skip(index), output: self.output.skip(index) } }
     }
 
-    fn places(self, _: usize) -> Option<Places<Op>> {
-        None
+    #[inline(always)]
+    fn places(self, len: usize) -> Option<Places<Op>> {
+        let (input, output) = (self.input.pointer()?, self.output.pointer()?);
+        Some(Places { input, output, len })
+    }
+
+    fn host(self, len: usize) -> HostPlaces {
+        let (mut input, mut output) = (Few::default(), Few::default());
+        self.input.arrays(&mut |array| input.push(array));
+        self.output.arrays(&mut |array| output.push(array));
+        let one_each = self.input.pointer().is_some() && self.output.pointer().is_some();
+        let in_place = one_each && TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>();
+        HostPlaces::new(input, output, len, in_place)
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     error::expect_len,
     heads::{HeadKind, check_initial_values},
     late_value::Late,
-    scan::{AxisLayout, check_length, check_totals},
+    scan::AxisLayout,
 };
 
 /// A run over device memory.
@@ -87,9 +87,6 @@ impl<'m> DeviceTotals<'m> {
         }
     }
 }
-
-const HOST_VALUES: &str =
-    "its initial values are in host memory: give a run of device memory those of `.on(&stream).init_each(&values)`";
 
 const NO_LENGTH: &str = "its array says how many elements there are: scan without `len_from`";
 
@@ -184,17 +181,7 @@ impl<'a> DeviceCall<'a> {
 
     fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
-        self.check_host_values()?;
         Handle::new(&Call { request, ..call }, self.axis.as_ref(), stream, max_len)
-    }
-
-    /// An error if a run over device memory would begin with values in host memory.
-    fn check_host_values(&self) -> Result<(), Error> {
-        match (self.way, self.initial) {
-            (_, DeviceInitial::Each(_)) | (Way::Prepared(_), _) => Ok(()),
-            (Way::Call(call, _), _) if call.heads.initial_values.is_none() => Ok(()),
-            _ => Err(PlanError::Columns { why: HOST_VALUES }.into()),
-        }
     }
 
     /// Every run over device memory comes through here; without an input, in place. All that the host knows is checked
@@ -258,14 +245,15 @@ impl<'a> DeviceCall<'a> {
         in_place: bool,
         totals: &DeviceTotals<'_>,
     ) -> Result<(usize, usize), Error> {
-        if let Some(AxisLayout { axis, .. }) = self.axis.as_deref() {
+        if let Some(along) = self.axis.as_deref() {
+            let axis = &along.axis;
             if in_place && !axis.lies_the_same() {
                 return Err(Error::AxisInPlace);
             }
             let (needed, room) = (axis.input_len(), axis.output_len());
-            check_length(axis, if in_place { "buffer" } else { "input" }, input.unwrap_or(needed), needed)?;
+            along.check_length(if in_place { "buffer" } else { "input" }, input.unwrap_or(needed), needed)?;
             if !in_place {
-                check_length(axis, "output", output.unwrap_or(room), room)?;
+                along.check_length("output", output.unwrap_or(room), room)?;
             }
             return Ok((axis.len(), axis.len()));
         }
@@ -295,7 +283,6 @@ impl<'a> DeviceCall<'a> {
         len: usize,
         totals: &DeviceTotals<'_>,
     ) -> Result<(), Error> {
-        self.check_host_values()?;
         if let Some(stream) = self.heads.stream() {
             device.check_context("heads", stream)?;
         }
@@ -330,7 +317,9 @@ impl<'a> DeviceCall<'a> {
         match (self.axis.as_deref(), totals.array(), request.totals) {
             (_, None, _) => {}
             (Some(_), _, Totals::Last) => return Err(PlanError::Columns { why: NO_LAST_TOTAL }.into()),
-            (Some(AxisLayout { axis, .. }), Some(array), _) => check_totals(axis, array.count())?,
+            (Some(AxisLayout { axis, .. }), Some(array), _) => {
+                expect_len("totals", array.count(), axis.columns(), "there is one total for each column")?;
+            }
             (None, Some(array), wanted) => {
                 let expected = if wanted == Totals::PerSegment { self.per_segment(len)? } else { 1 };
                 expect_len("total", array.count(), expected, "there is one total, or one for each segment")?;
@@ -540,12 +529,13 @@ impl<'a> DeviceCall<'a> {
         if self.len.is_some() {
             return Err(Error::LengthOnDevice);
         }
-        if let Some(AxisLayout { axis, .. }) = self.axis.as_deref() {
+        if let Some(along) = self.axis.as_deref() {
+            let axis = &along.axis;
             if axis.output_len() != axis.len() {
-                return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
+                return Err(along.gaps());
             }
             let needed = axis.input_len();
-            return check_length(axis, "input", found.unwrap_or(needed), needed).map(|()| axis.len());
+            return along.check_length("input", found.unwrap_or(needed), needed).map(|()| axis.len());
         }
         let len = found.ok_or(Error::UnknownLength)?;
         self.heads.check(len)?;

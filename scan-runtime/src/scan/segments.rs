@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use crate::{
     Error, Heads, Reduce, ScanOp,
-    call::{HostPlaces, Totals},
+    call::Totals,
     cpu,
     element::bytes_of,
     heads::{GROUP, HeadKind},
+    prepared::check_len,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -22,6 +23,10 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
     /// [`PlanError::NoElements`](crate::PlanError::NoElements) for an empty segment, no initial value and no identity;
     /// those of [`Scan::run`](crate::Scan::run) of a scan that restarts.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
+        if let Some(along) = &self.along {
+            return self.reduce_columns(along, input);
+        }
+        check_len(input.len(), self.max_len)?;
         // Keys that the planner refuses have no bytes to compare.
         self.check_planned(Totals::None)?;
         self.heads.check(input.len())?;
@@ -49,7 +54,7 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
             let first = self.op.carry_of(self.op.lift(input[first.start]));
             let any_result = cpu::project(&self.op, first)?;
             let mut results = vec![any_result; segments.len()];
-            let places = HostPlaces::of(input.as_ptr(), results.as_mut_ptr(), input.len());
+            let places = self.places(input, results.as_mut_ptr());
             let call = self.call(Totals::None);
             // SAFETY: the input is a slice, and there is room for a result of each segment.
             unsafe { call.reduce_segments_on_device(device, &places, &segments, &bytes_of(&any_result))? };
