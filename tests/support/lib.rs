@@ -258,7 +258,6 @@ pub mod composed;
 pub mod cubin;
 pub mod distant;
 pub mod drawn;
-#[cfg(target_os = "linux")]
 pub mod driver;
 pub mod each_segment;
 pub mod emulated;

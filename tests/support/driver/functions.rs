@@ -16,14 +16,14 @@ use scan_runtime::cudarc::driver::sys::{
 use super::{
     compiler::MARK,
     library::Function,
-    state::{Kind, State, state},
+    state::{DEVICE_BYTES, Kind, State, state},
 };
 
 use CUresult::*;
 
 /// Two devices: what belongs to another one must be refused.
 const DEVICES: c_int = 2;
-const MEMORY: usize = 80 << 30;
+const MEMORY: usize = DEVICE_BYTES as usize;
 /// An H100's.
 const SHARED_BYTES: u32 = 227 << 10;
 const NAME: &CStr = c"Recorder of H100";
@@ -64,11 +64,13 @@ fn stream_name(state: &mut State, stream: CUstream) -> String {
 
 fn allocate(bytes: usize, kind: Kind) -> (std::sync::MutexGuard<'static, State>, Result<u64, CUresult>) {
     let mut state = state();
-    let allocated = match bytes {
-        _ if bytes > MEMORY => Err(CUDA_ERROR_OUT_OF_MEMORY),
-        0 => Err(CUDA_ERROR_INVALID_VALUE),
-        _ => state.allocate(bytes, kind).ok_or(CUDA_ERROR_OUT_OF_MEMORY),
-    };
+    if bytes == 0 {
+        return (state, Err(CUDA_ERROR_INVALID_VALUE));
+    }
+    let allocated = state.allocate(bytes, kind).ok_or(CUDA_ERROR_OUT_OF_MEMORY);
+    if allocated.is_err() {
+        state.say(|_| format!("no memory for {bytes} bytes"));
+    }
     (state, allocated)
 }
 

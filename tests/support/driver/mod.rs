@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 
 use scan_runtime::{DeviceBuffer, cudarc::driver::CudaStream, nvrtc::LIBRARY_VARIABLE};
 
-use state::{Kind, state};
+use state::{DEVICE_BYTES, Kind, state};
 
 /// Makes this the driver of the process.
 ///
@@ -74,4 +74,21 @@ pub fn name_stream(stream: &Arc<CudaStream>, name: &str) {
 pub fn allocations() -> (usize, usize) {
     let state = state();
     (state.count(Kind::Device), state.count(Kind::PageLocked))
+}
+
+/// Lets so many bytes of device memory be allocated, until what this returns is dropped.
+pub fn limit_device_memory(bytes: u64) -> Limit {
+    state().device_bytes = bytes;
+    Limit(())
+}
+
+/// A [limit](limit_device_memory) that holds until this is dropped.
+#[derive(Debug)]
+#[must_use = "the limit ends when this is dropped"]
+pub struct Limit(());
+
+impl Drop for Limit {
+    fn drop(&mut self) {
+        state().device_bytes = DEVICE_BYTES;
+    }
 }

@@ -21,6 +21,9 @@ pub(super) fn state() -> MutexGuard<'static, State> {
 /// Memory begins at multiples of this, like CUDA's.
 const ALIGNMENT: usize = 512;
 
+/// Bytes of an H100's memory.
+pub(super) const DEVICE_BYTES: u64 = 80 << 30;
+
 /// What memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -68,6 +71,8 @@ pub(super) struct State {
     /// Whether lines are kept.
     recording: bool,
     lines: String,
+    /// Bytes of device memory that can be allocated.
+    pub(super) device_bytes: u64,
     /// By their addresses.
     memory: BTreeMap<u64, Memory>,
     objects: BTreeMap<usize, Object>,
@@ -89,6 +94,7 @@ impl State {
         State {
             recording: false,
             lines: String::new(),
+            device_bytes: DEVICE_BYTES,
             memory: BTreeMap::new(),
             objects: BTreeMap::new(),
             named: BTreeMap::new(),
@@ -134,6 +140,10 @@ impl State {
 
     /// Zeroed, so that nothing depends on what was there before.
     pub(super) fn allocate(&mut self, bytes: usize, kind: Kind) -> Option<u64> {
+        let used = self.memory.values().filter(|memory| memory.kind == kind).map(|memory| memory.bytes).sum::<u64>();
+        if bytes as u64 > self.device_bytes.saturating_sub(used) {
+            return None;
+        }
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()?;
         // SAFETY: the layout has a size.
         let pointer = unsafe { alloc_zeroed(layout) } as u64;
