@@ -258,6 +258,7 @@ pub mod composed;
 pub mod cubin;
 pub mod distant;
 pub mod drawn;
+pub mod driver;
 pub mod each_segment;
 pub mod emulated;
 pub mod explain;

@@ -1,0 +1,257 @@
+//! Calls with device slices. Most are one launch when they are repeated.
+
+use scan_runtime::{LateValue, ops};
+use scan_tests::{
+    driver,
+    operators::{AffineU32, MapU32},
+};
+
+use crate::{
+    host::{maps, weighted},
+    kinds::{FEW, Kinds, MANY, OnStream, bits, flags, floats, keys, offsets},
+};
+
+pub(crate) fn add(kinds: &mut Kinds) {
+    slices(kinds);
+    values(kinds);
+    segments(kinds);
+    reductions(kinds);
+}
+
+fn slices(kinds: &mut Kinds) {
+    kinds.add("device_run", "sums.on(&stream).run(&input), which allocates the output", |calls| {
+        let on = OnStream::new()?;
+        let (sums, input) = (on.scanner.scan(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
+        calls.twice(|| sums.on(&on.stream).run(&input))
+    });
+    kinds.add("device_run_into", "sums.on(&stream).run_into(&input, &mut output), 1,000 elements", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_run_into_many", "sums.on(&stream).run_into(&input, &mut output), 1,000,000 elements", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_lengths", "run_into on one stream with 1,000,000, 300,000, 20,000,000 elements", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &[0.0; 20 * MANY])?, on.slice("output", &[0.0; 20 * MANY])?);
+        for len in [MANY, 300_000, 20 * MANY, MANY] {
+            let (input, mut output) = (input.slice(..len), output.slice_mut(..len));
+            calls.record(&format!("{len} elements"), || sums.on(&on.stream).run_into(&input, &mut output))?;
+        }
+        Ok(())
+    });
+    kinds.add("device_views", "run_into of views that begin 3 and 5 elements from the beginning", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let (input, mut output) = (input.slice(3..FEW), output.slice_mut(5..FEW + 2));
+        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_run_in_place", "sums.on(&stream).run_in_place(&mut buffer)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, mut buffer) = (on.scanner.scan(ops::sum::<f32>()), on.slice("buffer", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).run_in_place(&mut buffer))
+    });
+    kinds.add("device_reverse", "sums.reverse().on(&stream).run_into(&input, &mut output)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>()).reverse();
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_struct", "a recurrence of structs, run_into(&input, &mut output)", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(AffineU32).init(MapU32 { a: 5, b: 7 });
+        let (input, mut output) = (on.slice("input", &maps(MANY))?, on.slice("output", &maps(MANY))?);
+        calls.launches(1, || scan.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_table", "an operator with a parameter and a table, run_into(&input, &mut output)", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(weighted());
+        let (input, mut output) = (on.slice("input", &vec![3_u8; FEW])?, on.slice("output", &floats(FEW))?);
+        calls.launches(1, || scan.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_machine", "an operator with carries of its own, run_into_with_total(…)", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(scan_runtime::gallery::automaton::Lexer);
+        let text = vec![b'"'; MANY];
+        let (input, mut output) = (on.slice("input", &text)?, on.slice("output", &text)?);
+        let mut total = on.slice("total", &[0_u8])?;
+        calls.launches(1, || scan.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))
+    });
+    kinds.add("device_run_with_total", "sums.on(&stream).run_with_total(&input), which allocates both", |calls| {
+        let on = OnStream::new()?;
+        let (sums, input) = (on.scanner.scan(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
+        calls.twice(|| sums.on(&on.stream).run_with_total(&input))
+    });
+    kinds.add("device_run_into_with_total", "run_into_with_total(&input, &mut output, &mut total)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let mut total = on.slice("total", &[0.0])?;
+        calls.launches(1, || sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))
+    });
+    kinds.add("device_run_in_place_with_total", "run_in_place_with_total(&mut buffer, &mut total)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (mut buffer, mut total) = (on.slice("buffer", &floats(FEW))?, on.slice("total", &[0.0])?);
+        calls.launches(1, || sums.on(&on.stream).run_in_place_with_total(&mut buffer, &mut total))
+    });
+}
+
+fn values(kinds: &mut Kinds) {
+    kinds.add("device_init", "sums.exclusive().init(1.5).on(&stream).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>()).exclusive().init(1.5);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_init_from", "sums.on(&stream).init_from(&value).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, value) = (on.scanner.scan(ops::sum::<f32>()), on.slice("value", &[1.5])?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).init_from(&value).run_into(&input, &mut output))
+    });
+    kinds.add(
+        "device_init_late",
+        "sums.on(&stream).init_late(&value).run_into(…), and what hands values over",
+        |calls| {
+            // Of eight bytes: no others are left in its memory without a value.
+            let on = OnStream::new()?;
+            let sums = on.scanner.scan(ops::sum::<f64>());
+            let other = on.stream.context().new_stream()?;
+            driver::name_stream(&other, "other");
+            let next = other.clone_htod(&[2.5_f64])?;
+            driver::name(&next, "next");
+            let (input, mut output) = (on.slice("input", &vec![1.0; MANY])?, on.slice("output", &vec![1.0; MANY])?);
+            let (value, _) = calls.record("a late value", || LateValue::new(&on.stream))?;
+            for heading in ["first call", "again"] {
+                calls.record("a stream writes", || value.write_from(&other, &next))?;
+                calls.record(heading, || sums.on(&on.stream).init_late(&value).run_into(&input, &mut output))?;
+            }
+            calls.record("the host writes", || value.write(3.5))?;
+            calls.record("again", || sums.on(&on.stream).init_late(&value).run_into(&input, &mut output))?;
+            Ok(())
+        },
+    );
+    kinds.add("device_len_from", "sums.on(&stream).len_from(&len).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, len) = (on.scanner.scan(ops::sum::<f32>()), on.slice("len", &[7_u64])?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).len_from(&len).run_into(&input, &mut output))
+    });
+}
+
+fn segments(kinds: &mut Kinds) {
+    kinds.add("device_by_flags", "sums.on(&stream).by_flags(&flags).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, flags) = (on.scanner.scan(ops::sum::<f32>()), on.slice("flags", &flags(MANY, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).by_flags(&flags).run_into(&input, &mut output))
+    });
+    kinds.add("device_by_bits", "sums.on(&stream).by_bits(&bits).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, bits) = (on.scanner.scan(ops::sum::<f32>()), on.slice("bits", &bits(MANY, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).by_bits(&bits).run_into(&input, &mut output))
+    });
+    kinds.add("device_by_keys", "sums.on(&stream).by_keys(&keys).run_into_with_total(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, keys) = (on.scanner.scan(ops::sum::<f32>()), on.slice("keys", &keys(MANY, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let mut total = on.slice("total", &[0.0])?;
+        calls.launches(1, || sums.on(&on.stream).by_keys(&keys).run_into_with_total(&input, &mut output, &mut total))
+    });
+    kinds.add("device_by_offsets", "sums.on(&stream).by_offsets(&offsets).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sums, offsets) = (on.scanner.scan(ops::sum::<f32>()), on.slice("offsets", &offsets(MANY, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut output))
+    });
+    kinds.add("device_rows", "sums.on(&stream).rows(100).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).rows(100).run_into(&input, &mut output))
+    });
+    kinds.add("device_rows_each", "rows(100).init_each(&values).run_into_with_totals(…)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let values = on.slice("values", &floats(MANY / 100))?;
+        let mut totals = on.slice("totals", &floats(MANY / 100))?;
+        calls.launches(1, || {
+            let rows = sums.on(&on.stream).rows(100).init_each(&values);
+            rows.run_into_with_totals(&input, &mut output, &mut totals)
+        })
+    });
+    kinds.add("device_offsets_each", "by_offsets(&offsets).init_each(&values).run_in_place_with_totals(…)", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (mut buffer, offsets) = (on.slice("buffer", &floats(FEW))?, offsets(FEW, 70));
+        let values = on.slice("values", &floats(offsets.len() - 1))?;
+        let mut totals = on.slice("totals", &floats(offsets.len() - 1))?;
+        let offsets = on.slice("offsets", &offsets)?;
+        calls.launches(1, || {
+            let segments = sums.on(&on.stream).by_offsets(&offsets).init_each(&values);
+            segments.run_in_place_with_totals(&mut buffer, &mut totals)
+        })
+    });
+    kinds.add("device_rows_with_totals", "rows(100).run_with_totals(&input), which allocates both", |calls| {
+        let on = OnStream::new()?;
+        let (sums, input) = (on.scanner.scan(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
+        calls.twice(|| sums.on(&on.stream).rows(100).run_with_totals(&input))
+    });
+}
+
+fn reductions(kinds: &mut Kinds) {
+    kinds.add("device_reduce", "sum.on(&stream).run(&input), which allocates the output", |calls| {
+        let on = OnStream::new()?;
+        let (sum, input) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
+        calls.twice(|| sum.on(&on.stream).run(&input))
+    });
+    kinds.add("device_reduce_into", "sum.on(&stream).run_into(&input, &mut output), 1,000,000 elements", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &[0.0])?);
+        calls.launches(3, || sum.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_reduce_init", "sum.init(1.5).on(&stream).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>()).init(1.5);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &[0.0])?);
+        calls.launches(3, || sum.on(&on.stream).run_into(&input, &mut output))
+    });
+    kinds.add("device_reduce_by_flags", "sum.on(&stream).by_flags(&flags).run_into_with_count(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sum, flags) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("flags", &flags(FEW, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let mut count = on.slice("count", &[0_u64])?;
+        calls.twice(|| sum.on(&on.stream).by_flags(&flags).run_into_with_count(&input, &mut output, &mut count))
+    });
+    kinds.add("device_reduce_by_keys", "sum.on(&stream).by_keys(&keys).run_into_with_count(…)", |calls| {
+        let on = OnStream::new()?;
+        let (sum, keys) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("keys", &keys(MANY, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let mut count = on.slice("count", &[0_u64])?;
+        calls.twice(|| sum.on(&on.stream).by_keys(&keys).run_into_with_count(&input, &mut output, &mut count))
+    });
+    kinds.add("device_reduce_by_offsets", "sum.on(&stream).by_offsets(&offsets).run_into(…)", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let offsets = offsets(FEW, 70);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(offsets.len() - 1))?);
+        let offsets = on.slice("offsets", &offsets)?;
+        calls.twice(|| sum.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut output))
+    });
+    kinds.add("device_reduce_rows", "sum.on(&stream).rows(100).run(&input)", |calls| {
+        let on = OnStream::new()?;
+        let (sum, input) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
+        calls.twice(|| sum.on(&on.stream).rows(100).run(&input))
+    });
+}

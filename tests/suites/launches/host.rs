@@ -1,0 +1,208 @@
+//! Calls with host slices.
+
+use scan_runtime::{ScanOp, Table, ops, scan_op};
+use scan_tests::operators::{AffineU32, MapU32};
+
+use crate::kinds::{FEW, Kinds, MANY, bits, flags, floats, keys, offsets, scanner};
+
+/// An operator with a parameter and a table.
+#[derive(Clone)]
+pub(crate) struct Weighted {
+    pub(crate) scale: f32,
+    pub(crate) weights: Table<f32>,
+}
+
+#[scan_op]
+impl ScanOp for Weighted {
+    type Input = u8;
+    type State = f32;
+    type Output = f32;
+    const IDENTITY: f32 = 0.0;
+    fn lift(&self, x: u8) -> f32 {
+        self.weights[x as usize]
+    }
+    fn combine(a: f32, b: f32) -> f32 {
+        a + b
+    }
+    fn project(&self, sum: f32) -> f32 {
+        self.scale * sum
+    }
+}
+
+pub(crate) fn weighted() -> Weighted {
+    Weighted { scale: 0.5, weights: (0..256).map(|byte| byte as f32).collect() }
+}
+
+/// Pairs of numbers.
+pub(crate) fn maps(len: usize) -> Vec<MapU32> {
+    (0..len as u32).map(|index| MapU32 { a: 3, b: index }).collect()
+}
+
+pub(crate) fn add(kinds: &mut Kinds) {
+    slices(kinds);
+    segments(kinds);
+    reductions(kinds);
+}
+
+fn slices(kinds: &mut Kinds) {
+    kinds.add("host_run", "sums.run(&input), 1,000 elements", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_run_many", "sums.run(&input), 1,000,000 elements", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(MANY));
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_run_into", "sums.run_into(&input, &mut output)", |calls| {
+        let (sums, input, mut output) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW), floats(FEW));
+        calls.twice(|| sums.run_into(&input, &mut output))
+    });
+    kinds.add("host_run_in_place", "sums.run_in_place(&mut buffer)", |calls| {
+        let (sums, mut buffer) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
+        calls.twice(|| sums.run_in_place(&mut buffer))
+    });
+    kinds.add("host_run_in_place_many", "sums.run_in_place(&mut buffer), 1,000,000 elements", |calls| {
+        let (sums, mut buffer) = (scanner()?.scan(ops::sum::<f32>()), floats(MANY));
+        calls.twice(|| sums.run_in_place(&mut buffer))
+    });
+    kinds.add("host_run_with_total", "sums.run_with_total(&input)", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
+        calls.twice(|| sums.run_with_total(&input))
+    });
+    kinds.add("host_run_with_total_many", "sums.run_with_total(&input), 1,000,000 elements", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(MANY));
+        calls.twice(|| sums.run_with_total(&input))
+    });
+    kinds.add("host_run_in_place_with_total", "sums.run_in_place_with_total(&mut buffer)", |calls| {
+        let (sums, mut buffer) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
+        calls.twice(|| sums.run_in_place_with_total(&mut buffer))
+    });
+    kinds.add("host_init", "sums.exclusive().init(1.5).run(&input)", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).exclusive().init(1.5), floats(FEW));
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_reverse", "sums.reverse().run(&input)", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).reverse(), floats(FEW));
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_struct", "a recurrence of structs, init and run_with_total(&input)", |calls| {
+        let (scan, input) = (scanner()?.scan(AffineU32).init(MapU32 { a: 5, b: 7 }), maps(FEW));
+        calls.twice(|| scan.run_with_total(&input))
+    });
+    kinds.add("host_table", "an operator with a parameter and a table, run(&input)", |calls| {
+        let (scan, input) = (scanner()?.scan(weighted()), vec![3; FEW]);
+        calls.twice(|| scan.run(&input))
+    });
+    kinds.add("host_machine", "an operator with carries of its own, run_with_total(&input)", |calls| {
+        let (scan, input) = (scanner()?.scan(scan_runtime::gallery::automaton::Lexer), vec![b'"'; FEW]);
+        calls.twice(|| scan.run_with_total(&input))
+    });
+}
+
+fn segments(kinds: &mut Kinds) {
+    kinds.add("host_by_flags", "sums.by_flags(&flags).run(&input)", |calls| {
+        let (input, flags) = (floats(FEW), flags(FEW, 70));
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_flags(&flags);
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_by_flags_many", "sums.by_flags(&flags).run(&input), 1,000,000 elements", |calls| {
+        let (input, flags) = (floats(MANY), flags(MANY, 70));
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_flags(&flags);
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_by_bits", "sums.by_bits(&bits).run(&input)", |calls| {
+        let (input, bits) = (floats(FEW), bits(FEW, 70));
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_bits(&bits);
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_by_keys", "sums.by_keys(&keys).run_with_total(&input)", |calls| {
+        let (input, keys) = (floats(FEW), keys(FEW, 70));
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_keys(&keys);
+        calls.twice(|| sums.run_with_total(&input))
+    });
+    kinds.add("host_by_offsets", "sums.by_offsets(&offsets).run(&input)", |calls| {
+        let (input, offsets) = (floats(FEW), offsets(FEW, 70));
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets);
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_by_offsets_of_64_bits", "sums.by_offsets(&offsets).run(&input)", |calls| {
+        let input = floats(FEW);
+        let offsets: Vec<usize> = offsets(FEW, 70).into_iter().map(|offset| offset as usize).collect();
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets);
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_rows", "sums.rows(100).run(&input)", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).rows(100), floats(FEW));
+        calls.twice(|| sums.run(&input))
+    });
+    kinds.add("host_rows_each", "sums.rows(100).init_each(&values).run_with_totals(&input)", |calls| {
+        let (input, values) = (floats(FEW), floats(FEW / 100));
+        let sums = scanner()?.scan(ops::sum::<f32>()).rows(100).init_each(&values);
+        calls.twice(|| sums.run_with_totals(&input))
+    });
+    kinds.add("host_rows_totals_in_place", "sums.rows(100).run_in_place_with_totals(&mut buffer, …)", |calls| {
+        let (mut buffer, mut totals) = (floats(FEW), floats(FEW / 100));
+        let sums = scanner()?.scan(ops::sum::<f32>()).rows(100);
+        calls.twice(|| sums.run_in_place_with_totals(&mut buffer, &mut totals))
+    });
+    kinds.add("host_offsets_each", "sums.by_offsets(&offsets).init_each(&values).run_with_totals(&input)", |calls| {
+        let (input, offsets) = (floats(FEW), offsets(FEW, 70));
+        let values = floats(offsets.len() - 1);
+        let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets).init_each(&values);
+        calls.twice(|| sums.run_with_totals(&input))
+    });
+    kinds.add(
+        "host_offsets_totals",
+        "sums.by_offsets(&offsets).run_into_with_totals(…), 1,000,000 elements",
+        |calls| {
+            let (input, mut output, offsets) = (floats(MANY), floats(MANY), offsets(MANY, 70_000));
+            let mut totals = floats(offsets.len() - 1);
+            let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets);
+            calls.twice(|| sums.run_into_with_totals(&input, &mut output, &mut totals))
+        },
+    );
+}
+
+fn reductions(kinds: &mut Kinds) {
+    kinds.add("host_reduce", "sum.run(&input), 1,000 elements", |calls| {
+        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(FEW));
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_many", "sum.run(&input), 1,000,000 elements", |calls| {
+        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(MANY));
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_init", "sum.init(1.5).run(&input)", |calls| {
+        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).init(1.5), floats(FEW));
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_by_flags", "sum.by_flags(&flags).run(&input)", |calls| {
+        let (input, flags) = (floats(FEW), flags(FEW, 70));
+        let sum = scanner()?.reduce(ops::sum::<f32>()).by_flags(&flags);
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_by_bits", "sum.by_bits(&bits).run(&input)", |calls| {
+        let (input, bits) = (floats(FEW), bits(FEW, 70));
+        let sum = scanner()?.reduce(ops::sum::<f32>()).by_bits(&bits);
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_by_keys", "sum.by_keys(&keys).run(&input)", |calls| {
+        let (input, keys) = (floats(FEW), keys(FEW, 70));
+        let sum = scanner()?.reduce(ops::sum::<f32>()).by_keys(&keys);
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_by_offsets", "sum.by_offsets(&offsets).run(&input)", |calls| {
+        let (input, offsets) = (floats(FEW), offsets(FEW, 70));
+        let sum = scanner()?.reduce(ops::sum::<f32>()).by_offsets(&offsets);
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_rows", "sum.rows(100).run(&input)", |calls| {
+        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).rows(100), floats(FEW));
+        calls.twice(|| sum.run(&input))
+    });
+    kinds.add("host_reduce_rows_each", "sum.rows(100).init_each(&values).run(&input)", |calls| {
+        let (input, values) = (floats(FEW), floats(FEW / 100));
+        let sum = scanner()?.reduce(ops::sum::<f32>()).rows(100).init_each(&values);
+        calls.twice(|| sum.run(&input))
+    });
+}

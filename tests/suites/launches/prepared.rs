@@ -1,0 +1,195 @@
+//! Handles: what is prepared, and runs, which do nothing but launches.
+
+use scan_runtime::{
+    Axis, LateValue,
+    cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
+    ops,
+};
+use scan_tests::columns::Recurrence;
+
+use crate::{
+    host::weighted,
+    kinds::{FEW, Kinds, MANY, OnStream, flags, floats, offsets, scanner},
+};
+
+pub(crate) fn add(kinds: &mut Kinds) {
+    slices(kinds);
+    segments(kinds);
+    graphs(kinds);
+    host(kinds);
+}
+
+fn slices(kinds: &mut Kinds) {
+    kinds.add("prepared_run_into", "prepare(1,000,000), then run_into of 1,000,000 and 1,000 elements", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare(MANY))?;
+        for len in [MANY, FEW, MANY] {
+            let (input, mut output) = (input.slice(..len), output.slice_mut(..len));
+            calls.warm(&format!("{len} elements"), 1, || handle.run_into(&input, &mut output))?;
+        }
+        calls.record("drop", || {
+            drop(handle);
+            Ok::<_, String>(())
+        })?;
+        Ok(())
+    });
+    kinds.add("prepared_with_total", "prepare_with_total, then run_in_place_with_total", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>()).init(1.5);
+        let (mut buffer, mut total) = (on.slice("buffer", &floats(FEW))?, on.slice("total", &[0.0])?);
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare_with_total(FEW))?;
+        calls.warm("run", 1, || handle.run_in_place_with_total(&mut buffer, &mut total))
+    });
+    kinds.add("prepared_table", "a handle of an operator with a parameter and a table", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(weighted());
+        let (input, mut output) = (on.slice("input", &vec![3_u8; FEW])?, on.slice("output", &floats(FEW))?);
+        let (handle, _) = calls.record("prepare", || scan.on(&on.stream).prepare(FEW))?;
+        calls.warm("run", 1, || handle.run_into(&input, &mut output))
+    });
+    kinds.add("prepared_init_from", "init_from(&value).len_from(&len).prepare, then other values", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (value, other, len) = (on.slice("value", &[1.5])?, on.slice("other", &[2.5])?, on.slice("len", &[7_u64])?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (handle, _) =
+            calls.record("prepare", || sums.on(&on.stream).init_from(&value).len_from(&len).prepare(FEW))?;
+        calls.warm("run", 1, || handle.init_from(&value).len_from(&len).run_into(&input, &mut output))?;
+        calls.warm("another value", 1, || handle.init_from(&other).len_from(&len).run_into(&input, &mut output))
+    });
+    kinds.add("prepared_init_late", "init_late(&value).prepare, then runs", |calls| {
+        // Of eight bytes: no others are left in its memory without a value.
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f64>());
+        let value = LateValue::new(&on.stream)?;
+        let (input, mut output) = (on.slice("input", &vec![1.0; FEW])?, on.slice("output", &vec![1.0; FEW])?);
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).init_late(&value).prepare(FEW))?;
+        value.write(1.5)?;
+        calls.record("run", || handle.init_late(&value).run_into(&input, &mut output))?;
+        Ok(())
+    });
+    kinds.add("prepared_columns", "a recurrence by columns, prepared", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(Recurrence);
+        let (gates, tokens) = (on.slice("gates", &vec![3_u32; FEW])?, on.slice("tokens", &vec![1_u32; FEW])?);
+        let mut states = on.slice("states", &vec![0_u32; FEW])?;
+        let (handle, _) = calls.record("prepare", || scan.on(&on.stream).columns().prepare(FEW))?;
+        calls.warm("run", 1, || handle.columns().run_into((&gates, &tokens), &mut states))
+    });
+    kinds.add("prepared_reduce", "a reduction prepared for up to 1,000,000 elements", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &[0.0])?);
+        let (handle, _) = calls.record("prepare", || sum.on(&on.stream).prepare(MANY))?;
+        calls.warm("1,000,000 elements", 3, || handle.run_into(&input, &mut output))?;
+        calls.record("1,000 elements", || handle.run_into(&input.slice(..FEW), &mut output))?;
+        Ok(())
+    });
+    kinds.add("prepared_axis", "sums.axis([100, 64], 0).on(&stream).prepare(), then run_into", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
+        let (input, mut output) = (on.slice("input", &floats(6_400))?, on.slice("output", &floats(6_400))?);
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare())?;
+        calls.warm("run", 1, || handle.run_into(&input, &mut output))
+    });
+    kinds.add(
+        "prepared_axis_each",
+        "axis([100, 64], 0), init_each(&values).prepare_with_totals(), then a run",
+        |calls| {
+            let on = OnStream::new()?;
+            let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
+            let (input, mut output) = (on.slice("input", &floats(6_400))?, on.slice("output", &floats(6_400))?);
+            let (values, mut totals) = (on.slice("values", &floats(64))?, on.slice("totals", &floats(64))?);
+            let (handle, _) =
+                calls.record("prepare", || sums.on(&on.stream).init_each(&values).prepare_with_totals())?;
+            calls.warm("run", 1, || handle.init_each(&values).run_into_with_totals(&input, &mut output, &mut totals))
+        },
+    );
+}
+
+fn segments(kinds: &mut Kinds) {
+    kinds.add("prepared_by_flags", "by_flags(&flags).prepare, then other flags", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (first, second) = (on.slice("flags", &flags(MANY, 70))?, on.slice("others", &flags(MANY, 90))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).by_flags(&first).prepare(MANY))?;
+        calls.warm("run", 1, || handle.by_flags(&first).run_into(&input, &mut output))?;
+        calls.warm("other flags", 1, || handle.by_flags(&second).run_into(&input, &mut output))
+    });
+    kinds.add("prepared_rows_each", "rows(100).init_each(&values).prepare_with_totals, then a run", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (values, mut totals) = (on.slice("values", &floats(10))?, on.slice("totals", &floats(10))?);
+        let (handle, _) =
+            calls.record("prepare", || sums.on(&on.stream).rows(100).init_each(&values).prepare_with_totals(FEW))?;
+        calls.warm("run", 1, || {
+            handle.rows(100).init_each(&values).run_into_with_totals(&input, &mut output, &mut totals)
+        })
+    });
+    kinds.add("prepared_reduce_by_offsets", "a reduction by_offsets(&offsets), prepared", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let offsets = offsets(FEW, 70);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(offsets.len() - 1))?);
+        let offsets = on.slice("offsets", &offsets)?;
+        let (handle, _) = calls.record("prepare", || sum.on(&on.stream).by_offsets(&offsets).prepare(FEW))?;
+        calls.warm("run", 2, || handle.by_offsets(&offsets).run_into(&input, &mut output))
+    });
+    kinds.add("prepared_reduce_by_flags", "a reduction by_flags(&flags), prepared", |calls| {
+        let on = OnStream::new()?;
+        let (sum, flags) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("flags", &flags(FEW, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let mut count = on.slice("count", &[0_u64])?;
+        let (handle, _) = calls.record("prepare", || sum.on(&on.stream).by_flags(&flags).prepare(FEW))?;
+        calls.warm("run", 4, || handle.by_flags(&flags).run_into_with_count(&input, &mut output, &mut count))
+    });
+}
+
+fn graphs(kinds: &mut Kinds) {
+    kinds.add("graph_of_a_handle", "a run of a handle, captured, and the graph launched", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        let handle = sums.on(&on.stream).prepare(MANY)?;
+        on.stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+        let captured = calls.warm("run while the stream is captured", 1, || handle.run_into(&input, &mut output));
+        let graph = on.stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+        captured?;
+        calls.record("launch the graph", || graph.launch())?;
+        Ok(())
+    });
+    kinds.add("graph_of_a_call", "a call without a handle, captured: the graph has a workspace of its own", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        sums.on(&on.stream).run_into(&input, &mut output)?; // loads the kernels
+        on.stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+        let captured =
+            calls.record("run while the stream is captured", || sums.on(&on.stream).run_into(&input, &mut output));
+        let _graph = on.stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+        captured?;
+        Ok(())
+    });
+}
+
+fn host(kinds: &mut Kinds) {
+    kinds.add("prepared_host", "sums.prepare(1,000,000), then run of host slices", |calls| {
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let (handle, _) = calls.record("prepare", || sums.prepare(MANY))?;
+        let input = floats(FEW);
+        calls.record("1,000 elements", || handle.run(&input))?;
+        calls.record("again", || handle.run(&input))?;
+        Ok(())
+    });
+    kinds.add("prepared_host_reduce", "sum.prepare(1,000), then run of host slices", |calls| {
+        let sum = scanner()?.reduce(ops::sum::<f32>());
+        let (handle, _) = calls.record("prepare", || sum.prepare(FEW))?;
+        let input = floats(FEW);
+        calls.record("run", || handle.run(&input))?;
+        Ok(())
+    });
+}
