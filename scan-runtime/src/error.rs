@@ -158,6 +158,12 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
+    /// A run over device memory of a scan whose segments or initial values are in host memory.
+    #[error("the scan's {what} are in host memory: name those in device memory after `.on(&stream)`")]
+    InHostMemory {
+        /// `head flags`, `head bits`, `keys of a type`, `offsets of 32 bits`, `offsets of 64 bits`, or `initial values`.
+        what: &'static str,
+    },
     /// A scan whose length is in device memory was to allocate its output.
     #[error(
         "only the device knows the length given by `len_from`, so the output cannot be allocated: use `run_into` or \

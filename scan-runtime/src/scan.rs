@@ -124,6 +124,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> fmt::Debug for Scan<Op, H, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut scan = f.debug_struct(if G::FOLDS { "Reduce" } else { "Scan" });
         scan.field("operator", &self.op.source().name).field("scan", &format_args!("{}", self.spec()));
+        if let Some(along) = &self.along {
+            scan.field("axis", &along.axis);
+        }
         scan.field("backend", &format_args!("{}", self.scanner.backend())).finish_non_exhaustive()
     }
 }
@@ -162,7 +165,10 @@ impl<Op: ScanOp, G: Goal> Scan<Op, NoHeads, G> {
             goal: PhantomData,
         }
     }
+}
 
+/// Device memory.
+impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph,
     /// [`prepare`](DeviceScan::prepare) does at once what each call does otherwise.
     ///
@@ -173,6 +179,8 @@ impl<Op: ScanOp, G: Goal> Scan<Op, NoHeads, G> {
     /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched
     /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
     /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
+    /// [Rows](Scan::rows) and an [axis](Scan::axis) stay. A run of a scan with segments or values in host memory is
+    /// [`Error::InHostMemory`]: name those in device memory here.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op, G> {
         DeviceScan::of(self, stream)
     }
@@ -471,8 +479,12 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] where no kernel can do it, and if keys have padding.
+    /// [`Error::Plan`] where no kernel can do it, if keys have padding, and along an axis whose columns are not rows, which
+    /// [`axis_plan`](Scan::axis_plan) is for.
     pub fn plan(&self) -> Result<Plans, Error> {
+        if self.along.as_ref().is_some_and(|along| !along.layout().is_rows()) {
+            return Err(PlanError::Columns { why: "its columns are not rows: `axis_plan` says what runs" }.into());
+        }
         Ok(self.scanner.plans(&self.op.source(), &self.spec(), &self.shape())?)
     }
 

@@ -5,7 +5,7 @@ use std::{error::Error, fmt::Debug};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, OffsetWidth, ScanSpec};
 use scan_runtime::{
-    AxisColumnScan, ColumnScan, Columns, HostHeads, Scan, ScanElement, ScanOp, Scanner,
+    Columns, HostHeads, Scan, ScanElement, ScanOp, Scanner,
     arrays::{gather, previous, scatter},
     ops, scan_op,
 };
@@ -292,32 +292,19 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
     /// The initial value of the segment with this index.
     fn value_of_segment(index: u64) -> Self::Carry;
 
-    /// Runs a scan by columns, whose first fields lie like this. Writes the total of each
+    /// Runs a scan of an array for each field, whose first fields lie like this. Writes the total of each
     /// segment, if that is what the scan gives.
     ///
     /// # Errors
     ///
     /// Those of the scan.
     fn by_columns<H: HostHeads>(
-        scan: &ColumnScan<Self, H>,
+        scan: &Scan<Self, H>,
         input: &[MapU32],
         lies: First<'_>,
         gives: Gives,
         totals: &mut [Self::Carry],
     ) -> Result<Found<Self>, scan_runtime::Error>;
-
-    /// The same along an axis, where no field has other places.
-    ///
-    /// # Errors
-    ///
-    /// Those of the scan.
-    fn along_an_axis(
-        scan: &AxisColumnScan<Self>,
-        input: &[MapU32],
-        lies: First<'_>,
-        gives: Gives,
-        totals: &mut [Self::Carry],
-    ) -> Result<Vec<Self::Output>, scan_runtime::Error>;
 }
 
 macro_rules! operators {
@@ -327,7 +314,7 @@ macro_rules! operators {
                 $value(mixed(index))
             }
             fn by_columns<H: HostHeads>(
-                scan: &ColumnScan<Self, H>,
+                scan: &Scan<Self, H>,
                 input: &[MapU32],
                 lies: First<'_>,
                 gives: Gives,
@@ -359,29 +346,6 @@ macro_rules! operators {
                 };
                 let outputs = first.into_iter().zip(second).map(|($first, $second)| $output { $first, $second });
                 Ok((outputs.collect(), total))
-            }
-            fn along_an_axis(
-                scan: &AxisColumnScan<Self>,
-                input: &[MapU32],
-                lies: First<'_>,
-                gives: Gives,
-                totals: &mut [Self::Carry],
-            ) -> Result<Vec<Self::Output>, scan_runtime::Error> {
-                let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
-                let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
-                let outputs = (&mut first, &mut second);
-                match (lies, gives) {
-                    (First::Behind(distance, row), Gives::EachTotal) => {
-                        let before = before(&a, distance, row);
-                        scan.run_into_with_totals((previous(&before, EDGE), &b), outputs, totals)?;
-                    }
-                    (First::Behind(distance, row), _) => {
-                        scan.run_into((previous(&before(&a, distance, row), EDGE), &b), outputs)?;
-                    }
-                    (_, Gives::EachTotal) => scan.run_into_with_totals((&a, &b), outputs, totals)?,
-                    _ => scan.run_into((&a, &b), outputs)?,
-                }
-                Ok(first.into_iter().zip(second).map(|($first, $second)| $output { $first, $second }).collect())
             }
         }
     )*};
@@ -493,7 +457,7 @@ fn compare<Op: Operator, H: HostHeads>(
     let (found, found_total) = match cell.memory {
         Lies::InSlices if cell.gives == Gives::TheTotal => scan.run_with_total(input)?,
         Lies::InSlices => (scan.run(input)?, total),
-        _ => Op::by_columns(&scan.columns(), input, cell.first(&places, heads), Gives::TheTotal, &mut [])?,
+        _ => Op::by_columns(&scan, input, cell.first(&places, heads), Gives::TheTotal, &mut [])?,
     };
     let what = || format!("{}, {} elements, {cell:?}", Op::new().source().name, input.len());
     if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
@@ -530,7 +494,7 @@ fn compare_columns<Op: Operator>(scan: Scan<Op>, cell: &Cell, input: &[MapU32]) 
         (Lies::InSlices, _) => scan.run(input)?,
         (_, gives) => {
             let places = vec![0; input.len()];
-            Op::along_an_axis(&scan.columns(), input, cell.first(&places, None), gives, &mut found_totals)?
+            Op::by_columns(&scan, input, cell.first(&places, None), gives, &mut found_totals)?.0
         }
     };
     same(cell, &found, &expected, (&found_totals, &totals))
@@ -561,7 +525,7 @@ fn compare_each<Op: Operator>(
         (Lies::InSlices, _) => scan.run(input)?,
         (_, gives) => {
             let lies = cell.first(&places, Some(heads));
-            Op::by_columns(&scan.columns(), input, lies, gives, &mut found_totals)?.0
+            Op::by_columns(&scan, input, lies, gives, &mut found_totals)?.0
         }
     };
     same(cell, &found, &expected, (&found_totals, &totals))

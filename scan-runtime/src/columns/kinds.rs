@@ -228,7 +228,7 @@ pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 /// let text = "Ein Käfer 🪲 läuft";
 /// let mut units = vec![0; text.len()];
 /// let outputs = arrays::scatter_computed((&mut units,));
-/// let read = Scanner::new()?.scan(Utf16).columns().run_into_with_total(text.as_bytes(), outputs)?;
+/// let read = Scanner::new()?.scan(Utf16).run_into_with_total(text.as_bytes(), outputs)?;
 /// units.truncate(read.map_or(0, |read| read.units as usize));
 /// assert_eq!(String::from_utf16_lossy(&units), text);
 /// # Ok::<(), scan_runtime::Error>(())

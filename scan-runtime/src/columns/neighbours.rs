@@ -57,10 +57,10 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 ///
 /// let (x, mut sums) = ([3, 1, 4, 1, 5, 9], [0; 6]);
 /// let scan = Scanner::new()?.scan(Differences);
-/// scan.clone().columns().run_into((&x, arrays::previous(&x, 0)), &mut sums)?;
+/// scan.clone().run_into((&x, arrays::previous(&x, 0)), &mut sums)?;
 /// assert_eq!(sums, x);
 /// // Each row of three has an edge of its own.
-/// scan.rows(3).columns().run_into((&x, arrays::previous(&x, 1)), &mut sums)?;
+/// scan.rows(3).run_into((&x, arrays::previous(&x, 1)), &mut sums)?;
 /// assert_eq!(sums, [2, 0, 3, 0, 4, 8]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
@@ -107,7 +107,7 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 /// let (a, h, g) = ([0.5, 0.5, 0.25], [8.0, 6.0, 5.5], [1.0, 0.0, 2.0]);
 /// let (mut da, mut dx) = ([0.0; 3], [0.0; 3]);
 /// let inputs = (arrays::next(&a, 0.0), &g, arrays::previous(&h, 0.0));
-/// Scanner::new()?.scan(Backward).reverse().columns().run_into(inputs, (&mut da, &mut dx))?;
+/// Scanner::new()?.scan(Backward).reverse().run_into(inputs, (&mut da, &mut dx))?;
 /// assert_eq!((da, dx), ([0.0, 4.0, 12.0], [1.25, 0.5, 2.0]));
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```

@@ -107,8 +107,11 @@ impl<'a> DeviceCall<'a> {
     }
 
     fn of(way: Way<'a>) -> Self {
-        let (initial, heads) = (DeviceInitial::None, DeviceHeads::NONE);
-        DeviceCall { way, axis: None, initial, len: None, heads }
+        let heads = match way {
+            Way::Call(Call { request: Request { heads: HeadKind::Rows { len }, .. }, .. }, _) => DeviceHeads::rows(len),
+            _ => DeviceHeads::NONE,
+        };
+        DeviceCall { way, axis: None, initial: DeviceInitial::None, len: None, heads }
     }
 
     /// The same along an axis.
@@ -181,7 +184,21 @@ impl<'a> DeviceCall<'a> {
 
     fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
+        self.check_host_memory()?;
         Handle::new(&Call { request, ..call }, self.axis.as_ref(), stream, max_len)
+    }
+
+    /// An error if a run over device memory would restart, or begin, by what is in host memory.
+    fn check_host_memory(&self) -> Result<(), Error> {
+        let Way::Call(Call { heads, .. }, _) = self.way else { return Ok(()) };
+        let is_there = matches!(heads.kind, HeadKind::None | HeadKind::Rows { .. });
+        if !is_there && self.axis.is_none() && self.heads.kind.is_none() {
+            return Err(Error::InHostMemory { what: heads.kind.name() });
+        }
+        match (heads.initial_values, &self.initial) {
+            (None, _) | (_, DeviceInitial::Each(_)) => Ok(()),
+            _ => Err(Error::InHostMemory { what: "initial values" }),
+        }
     }
 
     /// Every run over device memory comes through here; without an input, in place. All that the host knows is checked
@@ -193,6 +210,7 @@ impl<'a> DeviceCall<'a> {
         totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
         let device = self.device()?;
+        self.check_host_memory()?;
         let in_place = input.is_none();
         let (mut inputs, mut outputs) = (Found::of("input"), Found::of(if in_place { "buffer" } else { "output" }));
         if let Some(input) = input {

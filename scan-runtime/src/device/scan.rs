@@ -14,11 +14,8 @@ use super::{
     heads::DeviceHeads,
 };
 use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, Goal, LateValue, Prefixes, Scan, ScanElement, ScanOp, Totals,
-    call::{self, Call},
-    cuda::driver_error,
-    heads::NoHeads,
-    scan::AxisLayout,
+    DeviceBuffer, DeviceBufferMut, Error, Goal, HostHeads, LateValue, Prefixes, Scan, ScanElement, ScanOp, Totals,
+    call, cuda::driver_error, scan::AxisLayout,
 };
 
 /// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared)
@@ -35,12 +32,13 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
 }
 
 impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
-    pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceScan::new(scan.call(call::Totals::None), stream)
-    }
-
-    pub(crate) fn new(call: Call<'a>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceScan { call: DeviceCall::new(call, stream), of: PhantomData }
+    pub(crate) fn of<H: HostHeads>(scan: &'a Scan<Op, H, G>, stream: &'a Arc<CudaStream>) -> Self {
+        let call = DeviceCall::new(scan.call(call::Totals::None), stream);
+        let call = match &scan.along {
+            Some(along) => call.along(along.clone()),
+            None => call,
+        };
+        DeviceScan { call, of: PhantomData }
     }
 
     /// A run of a handle.
@@ -51,10 +49,6 @@ impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
     /// The last choice of segments counts.
     pub(crate) fn with_heads(self, heads: DeviceHeads<'a>) -> Self {
         DeviceScan { call: DeviceCall { heads, axis: None, ..self.call }, ..self }
-    }
-
-    pub(crate) fn with_axis(self, axis: Arc<AxisLayout>) -> Self {
-        DeviceScan { call: self.call.along(axis), ..self }
     }
 
     fn with_initial(self, initial: DeviceInitial<'a>) -> Self {
@@ -155,7 +149,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
     /// or indices, unless the columns are rows and no array has strides of its own.
     pub fn along(self, axis: Axis) -> Self {
-        self.with_axis(Arc::new(AxisLayout::new(axis)))
+        DeviceScan { call: self.call.along(Arc::new(AxisLayout::new(axis))), ..self }
     }
 
     /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when

@@ -49,7 +49,7 @@ pub struct Kept<T, P = u32> {
 /// // Flags and values in two arrays.
 /// let (flags, values) = ([true, false, true], [10_u64, 20, 30]);
 /// let mut kept = [0; 3];
-/// scanner.scan(ops::filter()).columns().run_into((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
+/// scanner.scan(ops::filter()).run_into((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
 /// assert_eq!(kept, [10, 30, 0]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```

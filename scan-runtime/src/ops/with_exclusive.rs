@@ -23,7 +23,7 @@ pub struct ExclusiveInclusive<T> {
 /// // Where each row of a ragged array begins, and where it ends.
 /// let (mut begins, mut ends) = ([0; 3], [0; 3]);
 /// let sums = Scanner::new()?.scan(ops::with_exclusive(ops::sum::<u32>()));
-/// sums.columns().run_into(&[3, 0, 4], (&mut begins, &mut ends))?;
+/// sums.run_into(&[3, 0, 4], (&mut begins, &mut ends))?;
 /// assert_eq!((begins, ends), ([0, 3, 3], [3, 3, 7]));
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```

@@ -5,7 +5,7 @@ use std::{mem::MaybeUninit, ptr};
 use scan_codegen::{ArrayKind, ArrayKinds, PlanError, ScanKind};
 
 use crate::{
-    Error, Goal, Heads, HostHeads, Reduce, Scan, ScanElement, ScanOp,
+    Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp,
     aot::Wanted,
     call::{HostPlaces, HostTotals, Layouts, Totals},
     columns::{Lengths, common_len, kinds::Lanes},
@@ -229,7 +229,7 @@ fn layouts<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>() -> 
 }
 
 /// Scans that give the total of each segment as well.
-impl<Op: ScanOp> Scan<Op, Heads<'_>> {
+impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// Scans a slice into a new vector, and gives the total of each segment as well, which are [rows](Scan::rows), or
     /// lie between [offsets](Scan::by_offsets) from 0 to the length of the input. It is the carry after the last
     /// element of the segment (before its first one, of a [reversed](Scan::reverse) scan), the initial value included;

@@ -40,7 +40,7 @@ pub(crate) fn measure() -> Outcome {
     let mut output = vec![0.0_f32; 1 << LENGTHS[LENGTHS.len() - 1]];
     row("as usual, to another slice", |host| {
         let output = &mut output[..host.len()];
-        scanner.scan(ops::sum()).run_into(host, output)?;
+        scanner.scan(ops::sum()).run_into(&*host, &mut *output)?;
         host[host.len() - 1] = output[host.len() - 1];
         Ok(())
     })?;

@@ -234,7 +234,7 @@ impl Bench {
         let to = states.as_mut_ptr();
         // SAFETY: as in `scan`.
         let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
-        let scan = Scanner::cpu().scan(Recurrence).columns();
+        let scan = Scanner::cpu().scan(Recurrence);
         let mut ours: Contender<'_> = Box::new(|len| {
             let done = scan.run_into((black_box(&gates[..len]), black_box(&tokens[..len])), black_box(output(len)));
             done.unwrap_or_else(|error| panic!("{error}"));

@@ -241,7 +241,7 @@ fn of_several_arrays() -> Outcome {
         let values: Vec<f32> = input.iter().map(|x| x.value).collect();
         let codes: Vec<[u16; 3]> = input.iter().map(|x| x.code).collect();
         let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
-        scan.clone().columns().run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
+        scan.clone().run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
         same(&hashes, &factors, "host memory")?;
         for shift in [0, 1] {
             let shifted = [vec![9; shift], kinds.clone()].concat();

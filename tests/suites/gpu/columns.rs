@@ -67,8 +67,8 @@ fn run(len: usize, index: usize) -> Outcome {
         let (mut hashes, mut factors) = (vec![0; len], vec![0; len]);
         let arrays = (&kinds[kind_at..], &values[value_at..], &codes[code_at..]);
         match restarts {
-            true => scan.clone().by_flags(&begins).columns().run_into(arrays, (&mut hashes, &mut factors))?,
-            false => scan.clone().columns().run_into(arrays, (&mut hashes, &mut factors))?,
+            true => scan.clone().by_flags(&begins).run_into(arrays, (&mut hashes, &mut factors))?,
+            false => scan.clone().run_into(arrays, (&mut hashes, &mut factors))?,
         }
         same(&hashes, &factors, "host memory")?;
 
@@ -128,7 +128,7 @@ fn in_chunks() -> Outcome {
         let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
         let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let mut states = vec![0; len];
-        scan.columns().run_into((&gates, &tokens), &mut states)?;
+        scan.run_into((&gates, &tokens), &mut states)?;
         let expected = reference::scan_as(&Recurrence, &spec, None, &input, None);
         ensure(states == expected, || format!("{spec} in chunks"))?;
     }

@@ -188,7 +188,7 @@ fn neighbours() -> Outcome {
             _ => scanner.scan(Recurrence).reverse(),
         };
         let (mut wanted, mut found) = (vec![0; len], stream.alloc_zeros::<u32>(len)?);
-        scan(&cpu).columns().run_into(host(), &mut wanted)?;
+        scan(&cpu).run_into(host(), &mut wanted)?;
         scan(&scanner).on(&stream).run_into(device(), &mut found)?;
         ensure(stream.clone_dtoh(&found)? == wanted, || format!("{len} elements"))?;
         let ours = scan(&scanner);
@@ -196,14 +196,14 @@ fn neighbours() -> Outcome {
         stream.memset_zeros(&mut found)?;
         handle.run_into(device(), &mut found)?;
         ensure(stream.clone_dtoh(&found)? == wanted, || format!("{len} elements, prepared"))?;
-        scan(&cpu).rows(row).columns().run_into(host(), &mut wanted)?;
+        scan(&cpu).rows(row).run_into(host(), &mut wanted)?;
         ours.on(&stream).rows(row).run_into(device(), &mut found)?;
         ensure(stream.clone_dtoh(&found)? == wanted, || format!("{rows} rows of {row}"))?;
         let mut of_host = vec![0; len];
-        scan(&scanner).rows(row).columns().run_into(host(), &mut of_host)?;
+        scan(&scanner).rows(row).run_into(host(), &mut of_host)?;
         ensure(of_host == wanted, || format!("{rows} rows of {row}, in host memory"))?;
         for axis in [Axis::of(&[row, rows], 0)?, Axis::of(&[rows, row], 1)?] {
-            scan(&cpu).axis(axis.clone()).columns().run_into(host(), &mut wanted)?;
+            scan(&cpu).axis(axis.clone()).run_into(host(), &mut wanted)?;
             scan(&scanner).axis(axis.clone()).on(&stream).run_into(device(), &mut found)?;
             ensure(stream.clone_dtoh(&found)? == wanted, || format!("{axis:?}"))?;
         }
@@ -235,8 +235,8 @@ fn own_strides() -> Outcome {
             _ => scanner.scan(Recurrence).reverse().axis(axis.clone()),
         };
         let (mut wanted, mut of_host, mut found) = (vec![0; len], vec![0; len], stream.alloc_zeros::<u32>(len)?);
-        scan(&cpu).columns().run_into((strided(&gates, strides), &tokens), &mut wanted)?;
-        scan(&scanner).columns().run_into((strided(&gates, strides), &tokens), &mut of_host)?;
+        scan(&cpu).run_into((strided(&gates, strides), &tokens), &mut wanted)?;
+        scan(&scanner).run_into((strided(&gates, strides), &tokens), &mut of_host)?;
         ensure(of_host == wanted, || format!("{axis:?}, {strides:?}, in host memory"))?;
         let inputs = (device_strided(&device_gates, strides), &device_tokens);
         scan(&scanner).on(&stream).run_into(inputs, &mut found)?;
@@ -283,12 +283,12 @@ fn host_arrays() -> Outcome {
             for (at, scanner) in [&cpu, &scanner].into_iter().enumerate() {
                 let run = || {
                     let outputs = (discard(), &mut factors[at]);
-                    in_order(scanner).columns().run_into((&kinds, &values, &codes), outputs)?;
-                    recurrence(scanner).columns().run_into((&gates, indices()), &mut states[at])?;
+                    in_order(scanner).run_into((&kinds, &values, &codes), outputs)?;
+                    recurrence(scanner).run_into((&gates, indices()), &mut states[at])?;
                     let inputs = (indices(), &gates);
-                    recurrence(scanner).rows(len).columns().run_into(inputs, &mut rows[at])?;
+                    recurrence(scanner).rows(len).run_into(inputs, &mut rows[at])?;
                     let inputs = (&gates, indices());
-                    recurrence(scanner).columns().run_into_with_total(inputs, discard())
+                    recurrence(scanner).run_into_with_total(inputs, discard())
                 };
                 totals.push(tracing::subscriber::with_default(spans.subscriber(tracing::Level::TRACE), run)?);
             }
@@ -316,7 +316,7 @@ fn host_arrays() -> Outcome {
         let mut states = [vec![9_u32; axis.len()], vec![9_u32; axis.len()]];
         let mut totals = [AffineU32::inputs(70, 1), AffineU32::inputs(70, 1)];
         for (at, scanner) in [&cpu, &scanner].into_iter().enumerate() {
-            let down = scanner.scan(Recurrence).axis(axis.clone()).columns();
+            let down = scanner.scan(Recurrence).axis(axis.clone());
             down.run_into((&gates, indices()), &mut states[at])?;
             down.run_into_with_totals((&gates, indices()), discard(), &mut totals[at])?;
         }
@@ -400,7 +400,7 @@ fn several() -> Outcome {
         let (wanted, wanted_kinds) = tokens_of(&text);
         let (mut numbers, mut kinds) = (vec![0; wanted.len()], vec![0; wanted.len()]);
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        let read = scanner.scan(Tokenizer).columns().run_into_with_total(&text, outputs)?;
+        let read = scanner.scan(Tokenizer).run_into_with_total(&text, outputs)?;
         let same = read.map(|read| read.tokens as usize) == Some(wanted.len()) && numbers == wanted;
         ensure(same && kinds == wanted_kinds, || format!("tokens in host memory, {len}"))?;
         let text = stream.clone_htod(&text)?;
@@ -441,7 +441,7 @@ fn filters() -> Outcome {
         let wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
         let mut kept = vec![0; len];
         let outputs = scatter_computed((&mut kept,));
-        let count = scan.clone().columns().run_into_with_total(&input, outputs)?;
+        let count = scan.clone().run_into_with_total(&input, outputs)?;
         ensure(count == Some(wanted.len() as u32) && kept.starts_with(&wanted), || format!("host memory, {len}"))?;
         let (device_input, mut kept) = (stream.clone_htod(&input)?, stream.alloc_zeros::<u64>(wanted.len().max(1))?);
         let mut count = stream.alloc_zeros::<u32>(1)?;

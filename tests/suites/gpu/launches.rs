@@ -58,7 +58,7 @@ fn input_of(len: usize, run: usize) -> Vec<u32> {
 fn expected(mut values: Vec<u32>) -> Result<Vec<u32>, scan_runtime::Error> {
     let (cpu, scanned) = (Scanner::cpu(), &mut vec![0; values.len()]);
     for _ in 0..TIMES {
-        cpu.scan(ops::sum::<u32>()).run_into(&values, scanned)?;
+        cpu.scan(ops::sum::<u32>()).run_into(&values, &mut *scanned)?;
         values.copy_from_slice(scanned);
     }
     Ok(values)

@@ -191,7 +191,7 @@ fn chunks_of_segments(way: usize) -> Outcome {
         ensure(ours.clone().by_offsets(&narrow).run(&input)? == found.0, || what("offsets"))?;
         let mut outputs = [vec![0; LEN], vec![0; LEN]];
         let [powers, hashes] = &mut outputs;
-        ours.clone().by_flags(&flags).columns().run_into((&inputs[0], &inputs[1]), (powers, hashes))?;
+        ours.clone().by_flags(&flags).run_into((&inputs[0], &inputs[1]), (powers, hashes))?;
         ensure(outputs == arrays(&found.0), || what("arrays"))?;
         let found = expected.clone().by_offsets(&offsets).run_with_totals(&input)?;
         ensure(ours.clone().by_offsets(&offsets).run_with_totals(&input)? == found, || what("totals"))?;
@@ -257,7 +257,7 @@ fn chunks_of_columns() -> Outcome {
             ours.run_into(&input, &mut found)?;
             ensure(found == expected, || what("along"))?;
             let [mut powers, mut hashes] = arrays(&vec![input[0]; axis.output_len()]);
-            ours.clone().columns().run_into((&inputs[0], &inputs[1]), (&mut powers, &mut hashes))?;
+            ours.clone().run_into((&inputs[0], &inputs[1]), (&mut powers, &mut hashes))?;
             ensure([powers, hashes] == arrays(&expected), || what("arrays along"))?;
             theirs.init_each(&states).run_into_with_totals(&input, &mut expected, &mut sums)?;
             ours.clone().init_each(&states).run_into_with_totals(&input, &mut found, &mut totals)?;
@@ -302,7 +302,7 @@ fn progress() -> Outcome {
         scan.clone().rows(1_000).run_with_totals(&input)?;
         taken("rows")?;
         let ([x, y], [mut powers, mut hashes]) = (arrays(&input), arrays(&input));
-        scan.clone().columns().run_into((&x, &y), (&mut powers, &mut hashes))?;
+        scan.clone().run_into((&x, &y), (&mut powers, &mut hashes))?;
         taken("arrays")?;
         scan.clone().axis(Axis::of(&[LEN / 2, 2], 0)?).run(&input)?;
         taken("an axis")?;

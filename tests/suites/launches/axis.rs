@@ -94,7 +94,7 @@ fn host_columns(kinds: &mut Kinds) {
         "host_axis_columns",
         "a recurrence along an axis, (&gates, &tokens) to &mut states, with totals",
         |calls| {
-            let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?).columns();
+            let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
             let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             let mut totals = crate::host::maps(64);
             calls.twice(|| scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals))
@@ -104,7 +104,7 @@ fn host_columns(kinds: &mut Kinds) {
         "host_axis_strided",
         "a recurrence along an axis, (strided(&gates, [1, 0]), previous(&tokens, 7))",
         |calls| {
-            let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?).columns();
+            let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
             let (gates, tokens, mut states) =
                 ((0..100).collect::<Vec<u32>>(), (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             calls.twice(|| scan.run_into((strided(&gates, &[1, 0]), previous(&tokens, 7)), &mut states))
@@ -200,7 +200,7 @@ fn device(kinds: &mut Kinds) {
 fn device_columns(kinds: &mut Kinds) {
     kinds.add("device_axis_columns", "a recurrence along an axis, init_each, with totals", |calls| {
         let on = OnStream::new()?;
-        let scan = on.scanner.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?).columns();
+        let scan = on.scanner.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
         let (gates, tokens) = (on.slice("gates", &[3_u32; LEN])?, on.slice("tokens", &[5_u32; LEN])?);
         let mut states = on.slice("states", &[0_u32; LEN])?;
         let maps = crate::host::maps(64);
@@ -212,7 +212,7 @@ fn device_columns(kinds: &mut Kinds) {
     });
     kinds.add("device_axis_strided", "(device_strided(&gates, [1, 0]), device_previous(&tokens, 7))", |calls| {
         let on = OnStream::new()?;
-        let scan = on.scanner.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?).columns();
+        let scan = on.scanner.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
         let (gates, tokens) = (on.slice("gates", &[3_u32; 100])?, on.slice("tokens", &[5_u32; LEN])?);
         let mut states = on.slice("states", &[0_u32; LEN])?;
         calls.launches(1, || {

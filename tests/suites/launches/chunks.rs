@@ -121,12 +121,12 @@ fn others(kinds: &mut Kinds) {
         calls.twice(|| sum.run(&input))
     });
     kinds.add("chunks_columns", "a recurrence by columns, (&gates, &tokens) to &mut states, with the total", |calls| {
-        let scan = scanner_with(staging())?.scan(Recurrence).columns();
+        let scan = scanner_with(staging())?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
         calls.twice(|| scan.run_into_with_total((&gates, &tokens), &mut states))
     });
     kinds.add("chunks_gather", "a recurrence by columns, (gather(…), &tokens) to &mut states", |calls| {
-        let scan = scanner_with(staging())?.scan(Recurrence).columns();
+        let scan = scanner_with(staging())?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3, 5, 7], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
         let places: Vec<u32> = tokens.iter().map(|token| token % 3).collect();
         calls.twice(|| scan.run_into((gather(&gates, &places), &tokens), &mut states))

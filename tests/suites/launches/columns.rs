@@ -48,30 +48,30 @@ fn parcels(len: usize) -> (Vec<u32>, Vec<Step>) {
 
 fn host(kinds: &mut Kinds) {
     kinds.add("host_columns", "a recurrence, (&gates, &tokens) to &mut states", |calls| {
-        let scan = scanner()?.scan(Recurrence).columns();
+        let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
         calls.twice(|| scan.run_into((&gates, &tokens), &mut states))
     });
     kinds.add("host_columns_many", "a recurrence, (&gates, &tokens) to &mut states, 1,000,000 elements", |calls| {
-        let scan = scanner()?.scan(Recurrence).columns();
+        let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; MANY], tokens(MANY), vec![0; MANY]);
         calls.twice(|| scan.run_into((&gates, &tokens), &mut states))
     });
     kinds.add("host_columns_of_sizes", "three arrays of 1, 4 and 6 bytes to two of 4 and 1, with the total", |calls| {
-        let scan = scanner()?.scan(Summarize).reverse().columns();
+        let scan = scanner()?.scan(Summarize).reverse();
         let (readings, mut hashes, mut factors) = (readings(FEW), vec![0; FEW], vec![0; FEW]);
         let inputs = || (&readings.0, &readings.1, &readings.2);
         calls.twice(|| scan.run_into_with_total(inputs(), (&mut hashes, &mut factors)))
     });
-    kinds.add("host_columns_by_flags", "a recurrence by_flags(&flags).columns()", |calls| {
+    kinds.add("host_columns_by_flags", "a recurrence by_flags(&flags)", |calls| {
         let flags = flags(FEW, 70);
-        let scan = scanner()?.scan(Recurrence).by_flags(&flags).columns();
+        let scan = scanner()?.scan(Recurrence).by_flags(&flags);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
         calls.twice(|| scan.run_into((&gates, &tokens), &mut states))
     });
-    kinds.add("host_columns_rows_each", "a recurrence, rows(100).init_each(&values).columns(), with totals", |calls| {
+    kinds.add("host_columns_rows_each", "a recurrence, rows(100).init_each(&values), with totals", |calls| {
         let (values, mut totals) = (maps(10), maps(10));
-        let scan = scanner()?.scan(Recurrence).rows(100).init_each(&values).columns();
+        let scan = scanner()?.scan(Recurrence).rows(100).init_each(&values);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
         calls.twice(|| scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals))
     });
@@ -79,34 +79,34 @@ fn host(kinds: &mut Kinds) {
 
 fn host_places(kinds: &mut Kinds) {
     kinds.add("host_gather", "a recurrence, (gather(&gates, &places), &tokens)", |calls| {
-        let scan = scanner()?.scan(Recurrence).columns();
+        let scan = scanner()?.scan(Recurrence);
         let (gates, places) = (tokens(FEW), places(FEW));
         let (tokens, mut states) = (tokens(FEW), vec![0; FEW]);
         calls.twice(|| scan.run_into((gather(&gates, &places), &tokens), &mut states))
     });
     kinds.add("host_scatter", "a recurrence to scatter(&mut states, &places)", |calls| {
-        let scan = scanner()?.scan(Recurrence).columns();
+        let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW + 9]);
         let places: Vec<u64> = (0..FEW as u64).map(|index| index + 9).collect();
         calls.twice(|| scan.run_into((&gates, &tokens), scatter(&mut states, &places)))
     });
     kinds.add("host_indices", "a recurrence, (&gates, indices()) to discard(), with the total", |calls| {
-        let scan = scanner()?.scan(Recurrence).columns();
+        let scan = scanner()?.scan(Recurrence);
         let gates = vec![3; FEW];
         calls.twice(|| scan.run_into_with_total((&gates, indices()), discard()))
     });
     kinds.add("host_neighbours", "a recurrence, (previous(&x, 7), next(&y, 9))", |calls| {
-        let scan = scanner()?.scan(Recurrence).columns();
+        let scan = scanner()?.scan(Recurrence);
         let (x, y, mut states) = (tokens(FEW), tokens(FEW), vec![0; FEW]);
         calls.twice(|| scan.run_into((previous(&x, 7), next(&y, 9)), &mut states))
     });
     kinds.add("host_scatter_computed", "an operator that computes places, to scatter_computed(…)", |calls| {
-        let scan = scanner()?.scan(Router).columns();
+        let scan = scanner()?.scan(Router);
         let ((places, steps), mut registers, mut low) = (parcels(FEW), vec![0; FEW], vec![0; FEW]);
         calls.twice(|| scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut low))))
     });
     kinds.add("host_filter", "ops::filter, run_into_with_total(&input, scatter_computed((&mut kept,)))", |calls| {
-        let scan = scanner()?.scan(ops::filter::<f32>()).columns();
+        let scan = scanner()?.scan(ops::filter::<f32>());
         let (keep, values, mut kept) = (flags(FEW, 7), vec![1.5; FEW], vec![0.0; FEW]);
         calls.twice(|| scan.run_into_with_total((&keep, &values), scatter_computed((&mut kept,))))
     });
@@ -118,7 +118,7 @@ fn device(kinds: &mut Kinds) {
         let scan = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[3_u32; MANY])?, on.slice("tokens", &tokens(MANY))?);
         let mut states = on.slice("states", &[0_u32; MANY])?;
-        calls.launches(1, || scan.on(&on.stream).columns().run_into((&gates, &tokens), &mut states))
+        calls.launches(1, || scan.on(&on.stream).run_into((&gates, &tokens), &mut states))
     });
     kinds.add(
         "device_columns_of_sizes",
@@ -132,12 +132,12 @@ fn device(kinds: &mut Kinds) {
             let (mut hashes, mut factors) = (on.slice("hashes", &[0_u32; FEW])?, on.slice("factors", &[0_u8; FEW])?);
             let mut total = on.slice("total", &maps(1))?;
             calls.launches(1, || {
-                let columns = scan.on(&on.stream).columns();
+                let columns = scan.on(&on.stream);
                 columns.run_into_with_total((&kinds, &values, &codes), (&mut hashes, &mut factors), &mut total)
             })
         },
     );
-    kinds.add("device_columns_len_from", "a recurrence, by_flags(&flags).len_from(&len).columns()", |calls| {
+    kinds.add("device_columns_len_from", "a recurrence, by_flags(&flags).len_from(&len)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
@@ -145,32 +145,28 @@ fn device(kinds: &mut Kinds) {
         let (flags, len) = (on.slice("flags", &flags(FEW, 70))?, on.slice("len", &[7_u64])?);
         calls.launches(1, || {
             let scan = scan.on(&on.stream).by_flags(&flags).len_from(&len);
-            scan.columns().run_into((&gates, &tokens), &mut states)
+            scan.run_into((&gates, &tokens), &mut states)
         })
     });
-    kinds.add(
-        "device_columns_offsets_each",
-        "by_offsets(&offsets).init_each(&values).columns(), with totals",
-        |calls| {
-            let on = OnStream::new()?;
-            let scan = on.scanner.scan(Recurrence);
-            let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
-            let (mut states, offsets) = (on.slice("states", &[0_u32; FEW])?, offsets(FEW, 70));
-            let maps = maps(offsets.len() - 1);
-            let (values, mut totals) = (on.slice("values", &maps)?, on.slice("totals", &maps)?);
-            let offsets = on.slice("offsets", &offsets)?;
-            calls.launches(1, || {
-                let scan = scan.on(&on.stream).by_offsets(&offsets).init_each(&values);
-                scan.columns().run_into_with_totals((&gates, &tokens), &mut states, &mut totals)
-            })
-        },
-    );
+    kinds.add("device_columns_offsets_each", "by_offsets(&offsets).init_each(&values), with totals", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(Recurrence);
+        let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
+        let (mut states, offsets) = (on.slice("states", &[0_u32; FEW])?, offsets(FEW, 70));
+        let maps = maps(offsets.len() - 1);
+        let (values, mut totals) = (on.slice("values", &maps)?, on.slice("totals", &maps)?);
+        let offsets = on.slice("offsets", &offsets)?;
+        calls.launches(1, || {
+            let scan = scan.on(&on.stream).by_offsets(&offsets).init_each(&values);
+            scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals)
+        })
+    });
     kinds.add("device_both_results", "ops::with_exclusive, to two arrays", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(ops::with_exclusive(ops::sum::<u32>()));
         let input = on.slice("input", &tokens(FEW))?;
         let (mut before, mut after) = (on.slice("before", &[0_u32; FEW])?, on.slice("after", &[0_u32; FEW])?);
-        calls.launches(1, || scan.on(&on.stream).columns().run_into(&input, (&mut before, &mut after)))
+        calls.launches(1, || scan.on(&on.stream).run_into(&input, (&mut before, &mut after)))
     });
 }
 
@@ -180,26 +176,20 @@ fn device_places(kinds: &mut Kinds) {
         let scan = on.scanner.scan(Recurrence);
         let (gates, places) = (on.slice("gates", &[3_u32; 77])?, on.slice("places", &places(FEW))?);
         let (tokens, mut states) = (on.slice("tokens", &tokens(FEW))?, on.slice("states", &[0_u32; FEW])?);
-        calls.launches(1, || {
-            scan.on(&on.stream).columns().run_into((device_gather(&gates, &places), &tokens), &mut states)
-        })
+        calls.launches(1, || scan.on(&on.stream).run_into((device_gather(&gates, &places), &tokens), &mut states))
     });
     kinds.add("device_scatter", "a recurrence to device_scatter(&mut states, &places)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
         let (mut states, places) = (on.slice("states", &[0_u32; FEW + 9])?, on.slice("places", &[3_u64; FEW])?);
-        calls.launches(1, || {
-            scan.on(&on.stream).columns().run_into((&gates, &tokens), device_scatter(&mut states, &places))
-        })
+        calls.launches(1, || scan.on(&on.stream).run_into((&gates, &tokens), device_scatter(&mut states, &places)))
     });
     kinds.add("device_indices", "a recurrence, (&gates, indices()) to discard(), with the total", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, mut total) = (on.slice("gates", &[3_u32; FEW])?, on.slice("total", &maps(1))?);
-        calls.launches(1, || {
-            scan.on(&on.stream).columns().run_into_with_total((&gates, indices()), discard(), &mut total)
-        })
+        calls.launches(1, || scan.on(&on.stream).run_into_with_total((&gates, indices()), discard(), &mut total))
     });
     kinds.add("device_neighbours", "rows(100), (device_previous(&x, 7), device_next(&y, 9))", |calls| {
         let on = OnStream::new()?;
@@ -208,7 +198,7 @@ fn device_places(kinds: &mut Kinds) {
         let mut states = on.slice("states", &[0_u32; FEW])?;
         calls.launches(1, || {
             let inputs = (device_previous(&x, 7), device_next(&y, 9));
-            scan.on(&on.stream).rows(100).columns().run_into(inputs, &mut states)
+            scan.on(&on.stream).rows(100).run_into(inputs, &mut states)
         })
     });
     kinds.add(
@@ -222,15 +212,15 @@ fn device_places(kinds: &mut Kinds) {
             let (mut registers, mut low) = (on.slice("registers", &[0_u32; FEW])?, on.slice("low", &[0_u8; 500])?);
             calls.launches(1, || {
                 let outputs = scatter_computed((&mut registers, &mut low));
-                scan.on(&on.stream).columns().run_into((&places, &steps), outputs)
+                scan.on(&on.stream).run_into((&places, &steps), outputs)
             })?;
             let (handle, _) = calls.record("prepare_like", || {
                 let like = scatter_computed((&mut registers, &mut low));
-                scan.on(&on.stream).columns().prepare_like((&places, &steps), like, FEW)
+                scan.on(&on.stream).prepare_like((&places, &steps), like, FEW)
             })?;
             calls.warm("run of the handle", 1, || {
                 let outputs = scatter_computed((&mut registers, &mut low));
-                handle.columns().run_into((&places, &steps), outputs)
+                handle.run_into((&places, &steps), outputs)
             })
         },
     );

@@ -30,7 +30,7 @@ fn host(kinds: &mut Kinds) {
         calls.record("a reduction", || sum.run(&[]))?;
         calls.record("a reduction of empty segments", || sum.clone().by_offsets(&[0_u32; 4]).run(&[]))?;
         calls.record("a reduction of empty columns", || sum.clone().axis(Axis::of(&[0, 9], 0)?).run(&[]))?;
-        let columns = scanner()?.scan(Recurrence).columns();
+        let columns = scanner()?.scan(Recurrence);
         let mut states = Vec::new();
         calls.record("columns", || columns.run_into((&[], &[]), &mut states))?;
         Ok(())
@@ -108,7 +108,7 @@ fn device(kinds: &mut Kinds) {
         let (gates, mut states) = (on.slice("gates", &[3_u32])?, on.slice("states", &[0_u32])?);
         let (scan, mut total) = (on.scanner.scan(Recurrence), on.slice("total", &maps(1))?);
         calls.record("columns", || {
-            let (gates, columns) = (gates.slice(..0), scan.on(&on.stream).columns());
+            let (gates, columns) = (gates.slice(..0), scan.on(&on.stream));
             columns.run_into_with_total((&gates, &gates), &mut states.slice_mut(..0), &mut total)
         })?;
         Ok(())

@@ -75,8 +75,9 @@ fn slices(kinds: &mut Kinds) {
         let scan = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &vec![3_u32; FEW])?, on.slice("tokens", &vec![1_u32; FEW])?);
         let mut states = on.slice("states", &vec![0_u32; FEW])?;
-        let (handle, _) = calls.record("prepare", || scan.on(&on.stream).columns().prepare(FEW))?;
-        calls.warm("run", 1, || handle.columns().run_into((&gates, &tokens), &mut states))
+        let (handle, _) =
+            calls.record("prepare", || scan.on(&on.stream).prepare_like((&gates, &tokens), &mut states, FEW))?;
+        calls.warm("run", 1, || handle.run_into((&gates, &tokens), &mut states))
     });
     kinds.add("prepared_reduce", "a reduction prepared for up to 1,000,000 elements", |calls| {
         let on = OnStream::new()?;
@@ -87,23 +88,23 @@ fn slices(kinds: &mut Kinds) {
         calls.record("1,000 elements", || handle.run_into(&input.slice(..FEW), &mut output))?;
         Ok(())
     });
-    kinds.add("prepared_axis", "sums.axis([100, 64], 0).on(&stream).prepare(), then run_into", |calls| {
+    kinds.add("prepared_axis", "sums.axis([100, 64], 0).on(&stream).prepare(6_400), then run_into", |calls| {
         let on = OnStream::new()?;
         let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
         let (input, mut output) = (on.slice("input", &floats(6_400))?, on.slice("output", &floats(6_400))?);
-        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare())?;
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare(6_400))?;
         calls.warm("run", 1, || handle.run_into(&input, &mut output))
     });
     kinds.add(
         "prepared_axis_each",
-        "axis([100, 64], 0), init_each(&values).prepare_with_totals(), then a run",
+        "axis([100, 64], 0), init_each(&values).prepare_with_totals(6_400), then a run",
         |calls| {
             let on = OnStream::new()?;
             let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
             let (input, mut output) = (on.slice("input", &floats(6_400))?, on.slice("output", &floats(6_400))?);
             let (values, mut totals) = (on.slice("values", &floats(64))?, on.slice("totals", &floats(64))?);
             let (handle, _) =
-                calls.record("prepare", || sums.on(&on.stream).init_each(&values).prepare_with_totals())?;
+                calls.record("prepare", || sums.on(&on.stream).init_each(&values).prepare_with_totals(6_400))?;
             calls.warm("run", 1, || handle.init_each(&values).run_into_with_totals(&input, &mut output, &mut totals))
         },
     );

@@ -41,12 +41,10 @@ pub(crate) fn add(kinds: &mut Kinds) {
         let columns = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[1_u32; 3])?, on.slice("tokens", &[1_u32; 2])?);
         let mut states = on.slice("states", &[0_u32; 3])?;
-        calls.refuse("columns of other lengths", || {
-            columns.on(&on.stream).columns().run_into((&gates, &tokens), &mut states)
-        })?;
+        calls.refuse("columns of other lengths", || columns.on(&on.stream).run_into((&gates, &tokens), &mut states))?;
         let nothing = tokens.slice(..0);
         calls.refuse("nothing to gather", || {
-            columns.on(&on.stream).columns().run_into((&gates, device_gather(&nothing, &gates)), &mut states)
+            columns.on(&on.stream).run_into((&gates, device_gather(&nothing, &gates)), &mut states)
         })
     });
     kinds.refused("refused_of_other_contexts", |calls| {

@@ -54,7 +54,7 @@ pub(crate) fn add(kinds: &mut Kinds) {
         input.as_mut_slice()?.copy_from_slice(&floats(MANY));
         output.as_mut_slice()?.fill(0.0);
         let (input, output) = (input.as_slice()?, output.as_mut_slice()?);
-        calls.twice(|| sums.run_into(input, output))
+        calls.twice(|| sums.run_into(input, &mut *output))
     });
     kinds.add("host_kept_memory", "run of 1,000,000 elements, of which 64 KiB of device memory are kept", |calls| {
         let sums = scanner_with(Staging::default().with_kept_bytes(64 << 10))?.scan(ops::sum::<f32>());

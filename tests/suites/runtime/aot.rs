@@ -160,7 +160,7 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
     fetch_nvrtc().unwrap();
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack };
     let scanner = Scanner::cpu();
-    let filter = scanner.scan(ops::filter::<u16>()).strategy(strategy).columns();
+    let filter = scanner.scan(ops::filter::<u16>()).strategy(strategy);
     let (flags, values, mut kept) = ([false; 0], [0_u16; 0], [0_u16; 0]);
     let kernels = filter.kernels_like_with_total(
         (&flags, arrays::gather(&values, &[0_u64; 0])),
@@ -181,7 +181,7 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
     );
     let missing = bundle.missing(&others, &limits).unwrap();
     assert!(missing[0].contains("from [Places(U64)] to [NoMemory, Places(U32)]"), "{missing:?}");
-    let appended = scanner.scan(ops::sum::<u32>()).strategy(strategy).columns();
+    let appended = scanner.scan(ops::sum::<u32>()).strategy(strategy);
     let missing = bundle.missing(&appended.kernels_like(arrays::indices(), arrays::discard()), &limits).unwrap();
     assert!(missing[0].contains("from [NoMemory] to [NoMemory]"), "{missing:?}");
 }

@@ -38,8 +38,8 @@ fn equals_a_plain_loop() {
             let (mut hashes, mut factors) = (vec![0; len], vec![0; len]);
             let arrays = (&kinds[..], &values[..], &codes[..]);
             match &begins {
-                Some(begins) => scan.by_flags(begins).columns().run_into(arrays, (&mut hashes, &mut factors)),
-                None => scan.columns().run_into(arrays, (&mut hashes, &mut factors)),
+                Some(begins) => scan.by_flags(begins).run_into(arrays, (&mut hashes, &mut factors)),
+                None => scan.run_into(arrays, (&mut hashes, &mut factors)),
             }
             .unwrap();
             let found = hashes.iter().zip(&factors).map(|(&hash, &factor)| Summary { hash, factor });
@@ -53,7 +53,7 @@ fn equals_a_plain_loop() {
 fn numbers_of_any_type_lie_in_arrays() {
     fn counted<T: ops::Number>(values: &[T]) -> (Vec<T>, Vec<T>) {
         let (mut sums, mut before) = (values.to_vec(), values.to_vec());
-        let scan = Scanner::cpu().scan(ops::with_exclusive(ops::sum::<T>())).columns();
+        let scan = Scanner::cpu().scan(ops::with_exclusive(ops::sum::<T>()));
         scan.run_into(values, (&mut before, &mut sums)).unwrap();
         (before, sums)
     }
@@ -67,7 +67,7 @@ fn the_total_equals_a_plain_loop() {
     let gates: Vec<u32> = input.iter().map(|step| step.gate).collect();
     let tokens: Vec<u32> = input.iter().map(|step| step.token).collect();
     let mut states = vec![0; input.len()];
-    let scan = Scanner::cpu().scan(Recurrence).columns();
+    let scan = Scanner::cpu().scan(Recurrence);
     let total = scan.run_into_with_total((&gates, &tokens), &mut states).unwrap();
     assert_eq!(states, reference::scan(&Recurrence, ScanKind::Inclusive, None, &input));
     assert_eq!(total.map(|map| map.b), states.last().copied());
@@ -76,7 +76,7 @@ fn the_total_equals_a_plain_loop() {
 
 #[test]
 fn arrays_of_other_lengths_are_refused() {
-    let scan = Scanner::cpu().scan(Summarize).columns();
+    let scan = Scanner::cpu().scan(Summarize);
     let run = |kinds: usize, codes: usize, hashes: usize, factors: usize| {
         let (kinds, values, codes) = (vec![0; kinds], [0.0; 3], vec![[0; 3]; codes]);
         scan.run_into((&kinds, &values, &codes), (&mut vec![0; hashes], &mut vec![0; factors]))
@@ -94,9 +94,9 @@ fn arrays_of_other_lengths_are_refused() {
 fn another_number_of_flags_bits_or_keys_is_refused() {
     let (scan, input, mut output) = (Scanner::cpu().scan(scan_runtime::ops::sum::<u32>()), [1; 4], [0; 4]);
     let errors = [
-        scan.clone().by_flags(&[true; 3]).columns().run_into(&input, &mut output),
-        scan.clone().by_bits(&[0; 2]).columns().run_into(&input, &mut output),
-        scan.by_keys(&[7_u8; 5]).columns().run_into(&input, &mut output),
+        scan.clone().by_flags(&[true; 3]).run_into(&input, &mut output),
+        scan.clone().by_bits(&[0; 2]).run_into(&input, &mut output),
+        scan.by_keys(&[7_u8; 5]).run_into(&input, &mut output),
     ];
     for error in errors.map(Result::unwrap_err) {
         assert!(matches!(error, Error::Length { .. }), "{error}");
@@ -106,12 +106,12 @@ fn another_number_of_flags_bits_or_keys_is_refused() {
 /// What has no fields lies in one array, whose kernels are the usual ones.
 #[test]
 fn the_plan_shows_which_arrays_there_are() {
-    let plans = Scanner::cpu().scan(Recurrence).columns().plan().unwrap();
+    let plans = Scanner::cpu().scan(Recurrence).per_field().plan().unwrap();
     let spec = &plans.longest().spec;
     assert_eq!((spec.input, spec.output), (Arrays::PerField, Arrays::One));
     let scan = Scanner::cpu().scan(scan_runtime::ops::sum::<f32>());
-    assert_eq!(scan.clone().columns().cuda_source().unwrap().text, scan.cuda_source().unwrap().text);
-    let source = Scanner::cpu().scan(Recurrence).columns().cuda_source_for(100).unwrap();
+    assert_eq!(scan.clone().per_field().cuda_source().unwrap().text, scan.cuda_source().unwrap().text);
+    let source = Scanner::cpu().scan(Recurrence).per_field().cuda_source_for(100).unwrap();
     assert!(source.text.contains("Inputs input"), "{}", source.text);
     let step = Step { gate: 1, token: 2 };
     assert_eq!(Recurrence.lift(step).b, 2);

@@ -69,9 +69,9 @@ fn offsets_that_do_not_cover_the_input_are_refused() {
             scan.run_into_with_totals(&input, &mut output, &mut totals),
             scan.run_in_place_with_totals(&mut buffer, &mut totals),
             prepared.run_into_with_totals(&input, &mut output, &mut totals),
-            scan.clone().columns().run_into_with_totals(&input, &mut output, &mut totals),
-            each.clone().columns().run_into(&input, &mut output),
-            each.clone().columns().run_into(&input, arrays::discard()),
+            scan.clone().run_into_with_totals(&input, &mut output, &mut totals),
+            each.clone().run_into(&input, &mut output),
+            each.clone().run_into(&input, arrays::discard()),
             reduction.init_each(&values[..segments]).run(&input).map(drop),
         ];
         let end = |offset: Option<&u64>| offset.copied().unwrap_or(0);

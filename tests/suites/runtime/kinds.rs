@@ -44,8 +44,8 @@ fn gather_and_scatter_equal_a_plain_loop() {
         let inputs = (&kinds, gather(&values, &narrow), &codes);
         let outputs = (scatter(&mut hashes, &to), discard());
         match &begins {
-            Some(begins) => scan.by_flags(begins).columns().run_into(inputs, outputs).unwrap(),
-            None => scan.columns().run_into(inputs, outputs).unwrap(),
+            Some(begins) => scan.by_flags(begins).run_into(inputs, outputs).unwrap(),
+            None => scan.run_into(inputs, outputs).unwrap(),
         }
         let mut wanted = vec![7; len + 5];
         to.iter().zip(&expected).for_each(|(&place, summary)| wanted[place] = summary.hash);
@@ -57,7 +57,7 @@ fn gather_and_scatter_equal_a_plain_loop() {
 fn the_last_item_scattered_to_a_place_stays() {
     let (scanner, mut results) = (Scanner::cpu(), [0; 3]);
     let outputs = scatter(&mut results, &[1_u32, 0, 1, 2]);
-    scanner.scan(ops::sum::<u32>()).columns().run_into(&[1, 2, 3, 4], outputs).unwrap();
+    scanner.scan(ops::sum::<u32>()).run_into(&[1, 2, 3, 4], outputs).unwrap();
     assert_eq!(results, [3, 6, 10]);
 }
 
@@ -69,7 +69,7 @@ fn indices_count_from_the_start_of_memory_in_both_directions() {
         let scan = if reversed { scan.reverse() } else { scan };
         let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let mut found = vec![0; gates.len()];
-        let scan = scan.columns();
+        let scan = scan;
         let total = scan.run_into_with_total((&gates, indices()), &mut found).unwrap();
         let input: Vec<Step> = (0..gates.len() as u32).map(|token| Step { gate: 3, token }).collect();
         assert_eq!(found, reference::scan_as(&Recurrence, &spec, None, &input, None));
@@ -98,18 +98,18 @@ fn neighbours_equal_a_plain_loop() {
         let inputs = || (previous(&x, 7), next(&y, 9));
         let mut states = vec![0; len];
         if rows == 1 {
-            scan.clone().columns().run_into(inputs(), &mut states).unwrap();
+            scan.clone().run_into(inputs(), &mut states).unwrap();
             assert_eq!(states, expected, "{len} elements");
         }
-        scan.clone().rows(row).columns().run_into(inputs(), &mut states).unwrap();
+        scan.clone().rows(row).run_into(inputs(), &mut states).unwrap();
         assert_eq!(states, expected, "{rows} rows of {row}");
         states.fill(0);
-        scan.clone().axis(Axis::of(&[rows, row], 1).unwrap()).columns().run_into(inputs(), &mut states).unwrap();
+        scan.clone().axis(Axis::of(&[rows, row], 1).unwrap()).run_into(inputs(), &mut states).unwrap();
         assert_eq!(states, expected, "{rows} rows of {row}, as an axis");
         // The same array, transposed.
         let transposed = Axis::of(&[row, rows], 0).unwrap().strides(&[1, row]).unwrap();
         states.fill(0);
-        scan.clone().axis(transposed).columns().run_into(inputs(), &mut states).unwrap();
+        scan.clone().axis(transposed).run_into(inputs(), &mut states).unwrap();
         assert_eq!(states, expected, "{rows} columns of {row}, one behind the other");
         // Each row beside the others, with a gap behind them.
         let apart = Axis::of(&[row, rows], 0).unwrap().strides(&[rows + 1, 1]).unwrap();
@@ -119,7 +119,7 @@ fn neighbours_equal_a_plain_loop() {
             found
         };
         let (x, y, mut states) = (spread(&x), spread(&y), vec![3; apart.output_len()]);
-        scan.axis(apart.clone()).columns().run_into((previous(&x, 7), next(&y, 9)), &mut states).unwrap();
+        scan.axis(apart.clone()).run_into((previous(&x, 7), next(&y, 9)), &mut states).unwrap();
         assert_eq!(states, spread(&expected), "{rows} columns of {row}, side by side");
     }
 }
@@ -144,7 +144,7 @@ fn strides_of_an_array_equal_its_repetition() {
             repeated.push(gates[i * strides[0] + j * strides[1] + k * strides[2]]);
         }
         let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
-        let scan = scan.axis(axis).columns();
+        let scan = scan.axis(axis);
         let (mut found, mut expected) = (vec![0; 6_600], vec![1; 6_600]);
         scan.run_into((&repeated, &tokens), &mut expected).unwrap();
         scan.run_into((strided(&gates, &strides), &tokens), &mut found).unwrap();
@@ -156,13 +156,13 @@ fn strides_of_an_array_equal_its_repetition() {
 fn arrays_that_do_not_lie_as_they_say_are_refused() {
     let scan = Scanner::cpu().scan(Recurrence);
     let (x, mut states) = ([1_u32; 12], [9_u32; 12]);
-    let error = scan.clone().columns().run_into((&x, previous(&x[1..], 0)), &mut states).unwrap_err();
+    let error = scan.clone().run_into((&x, previous(&x[1..], 0)), &mut states).unwrap_err();
     assert!(matches!(error, Error::ColumnLength { column: 1, len: 11, first: 12, .. }), "{error}");
-    let error = scan.clone().columns().run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
+    let error = scan.clone().run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::NoAxis { array: 1 }), "{error}");
     assert!(error.to_string().contains("scan along an axis"), "{error}");
     let axis = || Axis::of(&[3, 4], 0).unwrap();
-    let along = |axis: Axis| scan.clone().axis(axis).columns();
+    let along = |axis: Axis| scan.clone().axis(axis);
     let error = along(axis()).run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 1, dimensions: 2 })), "{error}");
     let error = along(axis()).run_into((&x, strided(&x, &[5, 1])), &mut states).unwrap_err();
@@ -203,7 +203,7 @@ fn computed_places_equal_a_plain_loop() {
         let (mut registers, mut low) = (vec![7_u32; room], vec![7_u8; more]);
         let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
         let outputs = scatter_computed((&mut registers, &mut low));
-        scan.columns().run_into((&places, &steps), outputs).unwrap();
+        scan.run_into((&places, &steps), outputs).unwrap();
         assert_eq!((registers, low), (wanted, wanted_low), "{spec}, {len} elements");
     }
 }
@@ -226,7 +226,7 @@ fn several_computed_places_equal_a_plain_loop() {
         }
         let (mut registers, mut halves) = (vec![7_u32; 3 * len + 9], vec![[7_u16; 2]; 3 * len + 9]);
         let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
-        scan.columns().run_into((&places, &steps), scatter_computed((&mut registers, &mut halves))).unwrap();
+        scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut halves))).unwrap();
         assert_eq!((registers, halves), (wanted, wanted_halves), "{spec}, {len} elements");
     }
 }
@@ -240,14 +240,14 @@ fn a_byte_gives_several_results_or_none() {
         let text = text(len);
         let (mut numbers, mut kinds) = (vec![0; 2 * len], vec![0; 2 * len]);
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        let read = scanner.scan(Tokenizer).columns().run_into_with_total(&text, outputs).unwrap();
+        let read = scanner.scan(Tokenizer).run_into_with_total(&text, outputs).unwrap();
         let count = read.map_or(0, |read| read.tokens as usize);
         numbers.truncate(count);
         kinds.truncate(count);
         assert_eq!((numbers, kinds), tokens_of(&text), "{len}");
 
         let bytes: Vec<u8> = (0..len as u64).map(|i| mixed(i) as u8).collect();
-        let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).columns();
+        let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
         let mut written = vec![0; 3 * len];
         let count = scan.run_into_with_total(&bytes, scatter_computed((&mut written,))).unwrap();
         assert_eq!(written[..count.unwrap_or(0) as usize], digits_of(&bytes), "{len}");
@@ -269,7 +269,7 @@ fn a_filter_keeps_the_order_of_items() {
             let mut kept = vec![0; len as usize];
             let scan = if backwards { scan.clone().reverse() } else { scan.clone() };
             let outputs = scatter_computed((&mut kept,));
-            let count = scan.columns().run_into_with_total(&input, outputs).unwrap();
+            let count = scan.run_into_with_total(&input, outputs).unwrap();
             assert_eq!(kept[..count.unwrap_or(0) as usize], wanted, "{len}, from the end: {backwards}");
             wanted.reverse();
         }
@@ -285,14 +285,14 @@ fn a_filter_keeps_the_order_of_items() {
 fn computed_places_beyond_an_array_are_refused() {
     let scanner = Scanner::cpu();
     let (input, mut kept) = ([1_u64, 3, 2, 5], [9; 2]);
-    let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter())).columns();
+    let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter()));
     let error = scan.run_into_with_total(&input, scatter_computed((&mut kept,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 3, index: 2, len: 2 }), "{error}");
     assert_eq!(kept, [9; 2]);
     // What it takes.
     assert_eq!(scan.run_into_with_total(&input, (discard(), discard())).unwrap(), Some(3));
 
-    let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).columns();
+    let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
     let mut written = [9; 4];
     let error = scan.run_into(&[7, 255, 1], scatter_computed((&mut written,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 2, index: 4, len: 4 }), "{error}");
@@ -303,7 +303,7 @@ fn computed_places_beyond_an_array_are_refused() {
     // The second array alone.
     let (steps, places) = ([Step { gate: 1, token: 1 }; 2], [0_u32, 1]);
     let (mut registers, mut low) = ([9_u32; 2], [9_u8; 1]);
-    let scan = scanner.scan(Router).columns();
+    let scan = scanner.scan(Router);
     let error = scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut low))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 2, element: 1, index: 1, len: 1 }), "{error}");
     assert_eq!((registers, low), ([9; 2], [9; 1]));
@@ -320,7 +320,7 @@ fn counts_of_results_do_not_wrap_around() {
     assert_eq!(places, [last, last + 1, last + 1, last + 1, last + 1, last + 1]);
     assert_eq!(total, Some(u32::MAX));
     let mut written = [9; 6];
-    let error = narrow.columns().run_into(&input, scatter_computed((&mut written,))).unwrap_err();
+    let error = narrow.run_into(&input, scatter_computed((&mut written,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { element: 0, .. }), "{error}");
     assert_eq!(written, [9; 6]);
 
@@ -351,7 +351,7 @@ fn the_two_largest_places_are_reserved() {
 
 #[test]
 fn places_out_of_range_and_unknown_lengths_are_refused() {
-    let scan = Scanner::cpu().scan(Recurrence).columns();
+    let scan = Scanner::cpu().scan(Recurrence);
     let (gates, mut states) = ([1_u32; 4], [9_u32; 4]);
     let error = scan.run_into((&gates, gather(&gates, &[0_u32, 1, 4, 0])), &mut states).unwrap_err();
     assert!(

@@ -27,9 +27,7 @@ fn the_total_is_that_of_the_last_nonempty_segment() {
                 scan.clone().reverse().rows(3).run_with_total(&[]).unwrap().1,
                 scan.clone().by_flags(&[false; 0]).run_with_total(&[]).unwrap().1,
                 scan.clone().by_offsets(&[0_u32; 4]).run_with_total(&[]).unwrap().1,
-                Op::by_columns(&scan.clone().columns(), &[], matrix::First::Slices, Gives::TheTotal, &mut [])
-                    .unwrap()
-                    .1,
+                Op::by_columns(&scan, &[], matrix::First::Slices, Gives::TheTotal, &mut []).unwrap().1,
             ];
             for total in totals {
                 assert_eq!(bytes(total), bytes(expected), "{}", Op::new().source().name);
@@ -57,7 +55,7 @@ fn rows_of_length_zero_need_an_empty_input() {
     assert_eq!(sums.run_with_totals(&[]).unwrap(), (vec![], vec![]));
     assert_eq!(sums.clone().init_each(&[]).run_with_totals(&[]).unwrap(), (vec![], vec![]));
     assert!(sums.clone().reverse().exclusive().run(&[]).unwrap().is_empty());
-    sums.clone().columns().run_into(&[], &mut []).unwrap();
+    sums.clone().run_into(&[], &mut []).unwrap();
     assert!(scanner.reduce(ops::sum::<u32>()).rows(0).run(&[]).unwrap().is_empty());
     let error = sums.run(&[1]).unwrap_err();
     assert!(matches!(error, Error::RowLength { row: 0, len: 1 }), "{error}");

@@ -34,9 +34,9 @@ fn every_run_method_reports_all_elements_once() {
         ("in place", &mut || scan.run_in_place_with_total(&mut input.clone()).map(drop)),
         ("prepared", &mut || scan.clone().prepare(6_000)?.run(&input).map(drop)),
         ("rows", &mut || scan.clone().rows(1_000).run_into_with_totals(&input, &mut output, &mut totals)),
-        ("arrays", &mut || scan.clone().columns().run_into(&input, &mut input.clone())),
+        ("arrays", &mut || scan.clone().run_into(&input, &mut input.clone())),
         ("along an axis", &mut || along.run(&input).map(drop)),
-        ("arrays along an axis", &mut || along.clone().columns().run_into(&input, &mut input.clone())),
+        ("arrays along an axis", &mut || along.clone().run_into(&input, &mut input.clone())),
         ("reduction", &mut || reduce.run(&input).map(drop)),
         ("reduction of rows", &mut || reduce.clone().rows(1_000).run(&input).map(drop)),
     ];

@@ -60,7 +60,7 @@ fn an_operator_without_an_identity_needs_an_initial_value() {
     let error = scan.run(&[1, 2]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoStart { .. })), "{error}");
     assert!(error.to_string().ends_with("has neither `START` nor an identity: add `.init(value)`"));
-    let error = scan.clone().columns().run_into(&[1, 2][..], (&mut [0; 2], &mut [0; 2])).unwrap_err();
+    let error = scan.clone().run_into(&[1, 2][..], (&mut [0; 2], &mut [0; 2])).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoStart { .. })), "{error}");
     let results = scan.init(7).run(&[1, 2]).unwrap();
     let results: Vec<_> = results.iter().map(|result| (result.exclusive, result.inclusive)).collect();

@@ -87,7 +87,7 @@ fn operators_of_operators_compile_without_warnings() {
         let source = scan.cuda_source_for(len).unwrap();
         (format!("{len} elements"), source, ARCHITECTURES[4])
     });
-    let scan = Scanner::cpu_for(DeviceLimits::H200).scan(ops::with_exclusive(composed(1_021))).reverse().columns();
+    let scan = Scanner::cpu_for(DeviceLimits::H200).scan(ops::with_exclusive(composed(1_021))).reverse().per_field();
     let with_exclusive = [100, 1_000_000_000].map(|len| {
         let source = scan.cuda_source_for(len).unwrap();
         (format!("{len} elements, with the exclusive result"), source, ARCHITECTURES[4])

@@ -217,7 +217,7 @@ fn along_an_axis() {
         ("affine", affine.plan().unwrap(), affine.cuda_source().unwrap().text),
         ("halves", halves.plan().unwrap(), halves.cuda_source().unwrap().text),
     ];
-    let recurrence = scanner.scan(scan_tests::columns::Recurrence).axis(axis()).columns();
+    let recurrence = scanner.scan(scan_tests::columns::Recurrence).axis(axis()).per_field();
     let recurrence = ("recurrence", recurrence.plan().unwrap(), recurrence.cuda_source().unwrap().text);
     for (name, plan, source) in texts.into_iter().chain([recurrence]) {
         let from = source.find("// ---- Prefixes").unwrap();
