@@ -1,9 +1,16 @@
 //! Calls with host slices that are longer than a chunk.
 
-use scan_runtime::{Axis, Staging, arrays::gather, ops};
+use scan_runtime::{
+    Axis, Staging,
+    arrays::{discard, gather, indices, previous, scatter, strided},
+    ops,
+};
 use scan_tests::columns::Recurrence;
 
-use crate::kinds::{Kinds, bits, flags, floats, keys, lasts, offsets, scanner_with, zeros};
+use crate::{
+    host::maps,
+    kinds::{Kinds, bits, flags, floats, keys, lasts, offsets, scanner_with, zeros},
+};
 
 /// Three chunks, of which the last one is shorter.
 const LEN: usize = 10_000;
@@ -143,4 +150,52 @@ fn others(kinds: &mut Kinds) {
             scan.run_into((gather(&gates, &places), &tokens), &mut states).map(|()| states.clone())
         })
     });
+    kinds.add("chunks_indices", "a recurrence by columns, (&gates, indices()) to discard(), with the total", |calls| {
+        let scan = scanner_with(staging())?.scan(Recurrence).columns();
+        let gates = vec![3; LEN];
+        calls.twice(|| scan.run_into_with_total((&gates, indices()), discard()))
+    });
+    kinds.add(
+        "chunks_columns_rows_each",
+        "by columns, rows(500).init_each(&values), with totals, with neighbours",
+        |calls| {
+            let (values, mut totals) = (maps(20), maps(20));
+            let scan = scanner_with(staging())?.scan(Recurrence).rows(500).init_each(&values).columns();
+            let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
+            let expected = [&[7], &tokens[..LEN - 1]].concat();
+            let expected: Vec<u32> =
+                expected.into_iter().enumerate().map(|(i, token)| if i % 500 == 0 { 7 } else { token }).collect();
+            calls.gives(&expected, || {
+                zeros(&mut states);
+                let inputs = (&gates, previous(&tokens, 7));
+                scan.run_into_with_totals(inputs, &mut states, &mut totals).map(|()| states.clone())
+            })
+        },
+    );
+    kinds.add(
+        "chunks_scatter",
+        "a recurrence by columns, (&gates, &tokens) to scatter(&mut states, &places)",
+        |calls| {
+            let scan = scanner_with(staging())?.scan(Recurrence).reverse().columns();
+            let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
+            let places: Vec<u32> = tokens.iter().rev().copied().collect();
+            calls.gives(&places, || {
+                zeros(&mut states);
+                scan.run_into((&gates, &tokens), scatter(&mut states, &places)).map(|()| states.clone())
+            })
+        },
+    );
+    kinds.add(
+        "chunks_axis_columns",
+        "a recurrence along an axis, (&gates, strided(&tokens, …)), cut along the axis",
+        |calls| {
+            let scan = scanner_with(staging())?.scan(Recurrence).axis(Axis::of(&[200, 50], 0)?).columns();
+            let (gates, tokens, mut states) = (vec![3; LEN], (0..50).collect::<Vec<u32>>(), vec![0; LEN]);
+            let expected: Vec<u32> = (0..LEN as u32).map(|index| index % 50).collect();
+            calls.gives(&expected, || {
+                zeros(&mut states);
+                scan.run_into((&gates, strided(&tokens, &[0, 1])), &mut states).map(|()| states.clone())
+            })
+        },
+    );
 }

@@ -217,7 +217,9 @@ unsafe fn launch(
     if !state.is_capturing(stream as usize) {
         let arguments = parameters().map(|(index, (_, ty))| ty.as_ref().map_or(&[][..], |ty| bytes(index, ty)));
         let launch = Launch { kernel: &kernel, arguments: arguments.collect(), blocks: u64::from(blocks) };
-        launch.execute(&mut state);
+        if !launch.execute(&mut state) {
+            state.say(|_| "    unknown: what the kernel does with these arguments".to_owned());
+        }
     }
     CUDA_SUCCESS
 }

@@ -6,6 +6,8 @@
 //! one of the input with items of its size. Other results, and what is gathered or scattered by the kernel, is not
 //! written; nor are totals of reversed scans those of the first element.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::{
     state::State,
     types::{Array, Kernel},
@@ -50,7 +52,12 @@ impl Launch<'_> {
         self.arrays("output").into_iter().filter_map(source).collect()
     }
 
-    pub(super) fn execute(&self, state: &mut State) {
+    /// `false` where the arguments make no sense to the kernel.
+    pub(super) fn execute(&self, state: &mut State) -> bool {
+        catch_unwind(AssertUnwindSafe(|| self.act(state))).is_ok()
+    }
+
+    fn act(&self, state: &mut State) {
         let name = &self.kernel.name;
         let done = if name.ends_with("_reduce_tiles") {
             self.reduce(state, "input")
@@ -100,7 +107,7 @@ impl Launch<'_> {
     /// The last element of each segment, of those that are numbered; `None` of an empty one.
     fn ends(&self, state: &mut State, n: u64) -> Vec<Option<u64>> {
         if let Some(row) = self.number("row") {
-            return (1..=n / row.max(1)).map(|k| Some(k * row - 1)).collect();
+            return (1..=n / row).map(|k| Some(k * row - 1)).collect();
         }
         let count =
             self.number("offset_count").map(|count| count.saturating_sub(1)).or_else(|| self.number("segments"));
