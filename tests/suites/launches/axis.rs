@@ -7,7 +7,7 @@ use scan_runtime::{
 };
 use scan_tests::columns::Recurrence;
 
-use crate::kinds::{Kinds, OnStream, floats, scanner};
+use crate::kinds::{Kinds, OnStream, floats, lasts, scanner, zeros};
 
 /// An array of so many elements.
 const LEN: usize = 6_400;
@@ -26,37 +26,47 @@ pub(crate) fn add(kinds: &mut Kinds) {
 fn host(kinds: &mut Kinds) {
     kinds.add("host_axis", "sums.axis([100, 64], 0).run(&input)", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?), floats(LEN));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_axis_long", "sums.axis([40_000, 8], 0).run_into(&input, &mut output)", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&LONG, 0)?);
         let (input, mut output) = (floats(320_000), floats(320_000));
-        calls.twice(|| sums.run_into(&input, &mut output))
+        calls.gives(&input, || {
+            zeros(&mut output);
+            sums.run_into(&input, &mut output).map(|()| output.clone())
+        })
     });
     kinds.add("host_axis_rows", "sums.axis([100, 64], 1).run(&input), which are rows", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?), floats(LEN));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_axis_in_place", "sums.reverse().axis([100, 64], 0).run_in_place(&mut buffer)", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>()).reverse().axis(Axis::of(&SHAPE, 0)?);
         let mut buffer = floats(LEN);
-        calls.twice(|| sums.run_in_place(&mut buffer))
+        let input = buffer.clone();
+        calls.gives(&input, || sums.run_in_place(&mut buffer).map(|()| buffer.clone()))
     });
     kinds.add("host_axis_init", "sums.exclusive().init(1.5).axis([100, 64], 0).run(&input)", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>()).exclusive().init(1.5).axis(Axis::of(&SHAPE, 0)?);
         let input = floats(LEN);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_axis_each", "axis([100, 64], 0).init_each(&values).run_with_totals(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(64));
         let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?).init_each(&values);
-        calls.twice(|| sums.run_with_totals(&input))
+        let expected = (input.clone(), input[LEN - 64..].to_vec());
+        calls.gives(&expected, || sums.run_with_totals(&input))
     });
     kinds.add("host_axis_rows_each", "axis([100, 64], 1).init_each(&values).run_into_with_totals(…)", |calls| {
         let (input, mut output) = (floats(LEN), floats(LEN));
         let (values, mut totals) = (floats(100), floats(100));
         let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?).init_each(&values);
-        calls.twice(|| sums.run_into_with_totals(&input, &mut output, &mut totals))
+        let expected = (input.clone(), lasts(&input, 64));
+        calls.gives(&expected, || {
+            zeros(&mut output);
+            zeros(&mut totals);
+            sums.run_into_with_totals(&input, &mut output, &mut totals).map(|()| (output.clone(), totals.clone()))
+        })
     });
     kinds.add(
         "host_axis_gaps",
@@ -65,27 +75,32 @@ fn host(kinds: &mut Kinds) {
             let axis = Axis::of(&SHAPE, 0)?.input_strides(&[70, 1])?.output_strides(&[80, 1])?;
             let (input, mut output) = (floats(axis.input_len()), floats(axis.output_len()));
             let sums = scanner()?.scan(ops::sum::<f32>()).axis(axis);
-            calls.twice(|| sums.run_into(&input, &mut output))
+            let mut expected = vec![-1.0; output.len()];
+            (0..100).for_each(|row| expected[80 * row..][..64].copy_from_slice(&input[70 * row..][..64]));
+            calls.gives(&expected, || {
+                output.fill(-1.0);
+                sums.run_into(&input, &mut output).map(|()| output.clone())
+            })
         },
     );
     kinds.add("host_axis_transposed", "axis([100, 64], 0) of an array that lies transposed", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?.strides(&[1, 100])?);
         let input = floats(LEN);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_axis_of_ndarray", "sums.run_axis(array, Axis(1)) of an array of three dimensions", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>());
         let array = ndarray::Array3::from_shape_vec((4, 25, 64), floats(LEN))?;
-        calls.twice(|| sums.run_axis(&array, ndarray::Axis(1)))
+        calls.gives(&array, || sums.run_axis(&array, ndarray::Axis(1)))
     });
     kinds.add("host_axis_reduce", "sum.axis([100, 64], 0).run(&input)", |calls| {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?), floats(LEN));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&input[LEN - 64..].to_vec(), || sum.run(&input))
     });
     kinds.add("host_axis_reduce_each", "sum.axis([100, 64], 1).init_each(&values).run(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(100));
         let sum = scanner()?.reduce(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?).init_each(&values);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 64), || sum.run(&input))
     });
 }
 
@@ -97,7 +112,10 @@ fn host_columns(kinds: &mut Kinds) {
             let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
             let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             let mut totals = crate::host::maps(64);
-            calls.twice(|| scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals))
+            calls.gives(&tokens, || {
+                zeros(&mut states);
+                scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals).map(|()| states.clone())
+            })
         },
     );
     kinds.add(

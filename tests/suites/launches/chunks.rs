@@ -1,9 +1,16 @@
 //! Calls with host slices that are longer than a chunk.
 
-use scan_runtime::{Axis, Staging, arrays::gather, ops};
+use scan_runtime::{
+    Axis, Staging,
+    arrays::{discard, gather, indices, previous, scatter, strided},
+    ops,
+};
 use scan_tests::columns::Recurrence;
 
-use crate::kinds::{Kinds, bits, flags, floats, keys, offsets, scanner_with};
+use crate::{
+    host::maps,
+    kinds::{Kinds, bits, flags, floats, keys, lasts, offsets, scanner_with, zeros},
+};
 
 /// Three chunks, of which the last one is shorter.
 const LEN: usize = 10_000;
@@ -22,28 +29,30 @@ pub(crate) fn add(kinds: &mut Kinds) {
 fn whole(kinds: &mut Kinds) {
     kinds.add("chunks_run", "sums.run(&input), in chunks of 4,096 elements", |calls| {
         let (sums, input) = (scanner_with(staging())?.scan(ops::sum::<f32>()), floats(LEN));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_copied", "sums.run(&input), in chunks that are copied to the device", |calls| {
         let (sums, input) = (scanner_with(staging().with_mapped_bytes(0))?.scan(ops::sum::<f32>()), floats(LEN));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_in_place_with_total", "sums.run_in_place_with_total(&mut buffer), in chunks", |calls| {
         let (sums, mut buffer) = (scanner_with(staging())?.scan(ops::sum::<f32>()), floats(LEN));
-        calls.twice(|| sums.run_in_place_with_total(&mut buffer))
+        let expected = (buffer.clone(), buffer.last().copied());
+        calls.gives(&expected, || sums.run_in_place_with_total(&mut buffer).map(|total| (buffer.clone(), total)))
     });
     kinds.add("chunks_init", "sums.exclusive().init(1.5).run_with_total(&input), in chunks", |calls| {
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).exclusive().init(1.5);
         let input = floats(LEN);
-        calls.twice(|| sums.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || sums.run_with_total(&input))
     });
     kinds.add("chunks_reverse", "sums.reverse().run(&input), in chunks", |calls| {
         let (sums, input) = (scanner_with(staging())?.scan(ops::sum::<f32>()).reverse(), floats(LEN));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_reduce", "sum.run(&input), in chunks", |calls| {
         let (sum, input) = (scanner_with(staging())?.reduce(ops::sum::<f32>()).init(1.5), floats(LEN));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&input[LEN - 1], || sum.run(&input))
     });
 }
 
@@ -51,42 +60,45 @@ fn segments(kinds: &mut Kinds) {
     kinds.add("chunks_by_flags", "sums.by_flags(&flags).run_with_total(&input), in chunks", |calls| {
         let (input, flags) = (floats(LEN), flags(LEN, 700));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).by_flags(&flags);
-        calls.twice(|| sums.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || sums.run_with_total(&input))
     });
     kinds.add("chunks_by_bits", "sums.by_bits(&bits).run(&input), in chunks", |calls| {
         let (input, bits) = (floats(LEN), bits(LEN, 700));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).by_bits(&bits);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_by_keys", "sums.by_keys(&keys).run(&input), in chunks", |calls| {
         let (input, keys) = (floats(LEN), keys(LEN, 700));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).by_keys(&keys);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_by_offsets", "sums.by_offsets(&offsets).run(&input), of segments longer than a chunk", |calls| {
         let (input, offsets) = (floats(LEN), offsets(LEN, 7_000));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).by_offsets(&offsets);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_offsets_each", "by_offsets(&offsets).init_each(&values).run_with_totals(&input)", |calls| {
         let (input, offsets) = (floats(LEN), offsets(LEN, 700));
         let values = floats(offsets.len() - 1);
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).by_offsets(&offsets).init_each(&values);
-        calls.twice(|| sums.run_with_totals(&input))
+        let expected = (input.clone(), lasts(&input, 700));
+        calls.gives(&expected, || sums.run_with_totals(&input))
     });
     kinds.add("chunks_rows", "sums.rows(500).run(&input), in chunks", |calls| {
         let (sums, input) = (scanner_with(staging())?.scan(ops::sum::<f32>()).rows(500), floats(LEN));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_rows_each", "sums.rows(5_000).init_each(&values).run_with_totals(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(2));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).rows(5_000).init_each(&values);
-        calls.twice(|| sums.run_with_totals(&input))
+        let expected = (input.clone(), lasts(&input, 5000));
+        calls.gives(&expected, || sums.run_with_totals(&input))
     });
     kinds.add("chunks_reduce_by_flags", "sum.by_flags(&flags).run(&input), in chunks", |calls| {
         let (input, flags) = (floats(LEN), flags(LEN, 700));
         let sum = scanner_with(staging())?.reduce(ops::sum::<f32>()).by_flags(&flags);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 700), || sum.run(&input))
     });
     kinds.add(
         "chunks_reduce_by_offsets",
@@ -94,12 +106,12 @@ fn segments(kinds: &mut Kinds) {
         |calls| {
             let (input, offsets) = (floats(LEN), offsets(LEN, 7_000));
             let sum = scanner_with(staging())?.reduce(ops::sum::<f32>()).by_offsets(&offsets);
-            calls.twice(|| sum.run(&input))
+            calls.gives(&lasts(&input, 7000), || sum.run(&input))
         },
     );
     kinds.add("chunks_reduce_rows", "sum.rows(500).run(&input), in chunks", |calls| {
         let (sum, input) = (scanner_with(staging())?.reduce(ops::sum::<f32>()).rows(500), floats(LEN));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 500), || sum.run(&input))
     });
 }
 
@@ -107,28 +119,83 @@ fn others(kinds: &mut Kinds) {
     kinds.add("chunks_axis", "sums.axis([200, 50], 0).run(&input), cut along the axis", |calls| {
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).axis(Axis::of(&[200, 50], 0)?);
         let input = floats(LEN);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("chunks_axis_each", "axis([4, 50, 50], 1).init_each(&values).run_with_totals(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(200));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).axis(Axis::of(&[4, 50, 50], 1)?);
         let sums = sums.init_each(&values);
-        calls.twice(|| sums.run_with_totals(&input))
+        let lasts = (0..4).flat_map(|part| input[part * 2_500 + 2_450..][..50].to_vec()).collect();
+        calls.gives(&(input.clone(), lasts), || sums.run_with_totals(&input))
     });
     kinds.add("chunks_axis_reduce", "sum.axis([200, 50], 0).run(&input), cut along the axis", |calls| {
         let sum = scanner_with(staging())?.reduce(ops::sum::<f32>()).axis(Axis::of(&[200, 50], 0)?);
         let input = floats(LEN);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&input[LEN - 50..].to_vec(), || sum.run(&input))
     });
     kinds.add("chunks_columns", "a recurrence by columns, (&gates, &tokens) to &mut states, with the total", |calls| {
         let scan = scanner_with(staging())?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
-        calls.twice(|| scan.run_into_with_total((&gates, &tokens), &mut states))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into_with_total((&gates, &tokens), &mut states).map(|_| states.clone())
+        })
     });
     kinds.add("chunks_gather", "a recurrence by columns, (gather(…), &tokens) to &mut states", |calls| {
         let scan = scanner_with(staging())?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3, 5, 7], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
         let places: Vec<u32> = tokens.iter().map(|token| token % 3).collect();
-        calls.twice(|| scan.run_into((gather(&gates, &places), &tokens), &mut states))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into((gather(&gates, &places), &tokens), &mut states).map(|()| states.clone())
+        })
     });
+    kinds.add("chunks_indices", "a recurrence by columns, (&gates, indices()) to discard(), with the total", |calls| {
+        let scan = scanner_with(staging())?.scan(Recurrence).columns();
+        let gates = vec![3; LEN];
+        calls.twice(|| scan.run_into_with_total((&gates, indices()), discard()))
+    });
+    kinds.add(
+        "chunks_columns_rows_each",
+        "by columns, rows(500).init_each(&values), with totals, with neighbours",
+        |calls| {
+            let (values, mut totals) = (maps(20), maps(20));
+            let scan = scanner_with(staging())?.scan(Recurrence).rows(500).init_each(&values).columns();
+            let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
+            let expected = [&[7], &tokens[..LEN - 1]].concat();
+            let expected: Vec<u32> =
+                expected.into_iter().enumerate().map(|(i, token)| if i % 500 == 0 { 7 } else { token }).collect();
+            calls.gives(&expected, || {
+                zeros(&mut states);
+                let inputs = (&gates, previous(&tokens, 7));
+                scan.run_into_with_totals(inputs, &mut states, &mut totals).map(|()| states.clone())
+            })
+        },
+    );
+    kinds.add(
+        "chunks_scatter",
+        "a recurrence by columns, (&gates, &tokens) to scatter(&mut states, &places)",
+        |calls| {
+            let scan = scanner_with(staging())?.scan(Recurrence).reverse().columns();
+            let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
+            let places: Vec<u32> = tokens.iter().rev().copied().collect();
+            calls.gives(&places, || {
+                zeros(&mut states);
+                scan.run_into((&gates, &tokens), scatter(&mut states, &places)).map(|()| states.clone())
+            })
+        },
+    );
+    kinds.add(
+        "chunks_axis_columns",
+        "a recurrence along an axis, (&gates, strided(&tokens, …)), cut along the axis",
+        |calls| {
+            let scan = scanner_with(staging())?.scan(Recurrence).axis(Axis::of(&[200, 50], 0)?).columns();
+            let (gates, tokens, mut states) = (vec![3; LEN], (0..50).collect::<Vec<u32>>(), vec![0; LEN]);
+            let expected: Vec<u32> = (0..LEN as u32).map(|index| index % 50).collect();
+            calls.gives(&expected, || {
+                zeros(&mut states);
+                scan.run_into((&gates, strided(&tokens, &[0, 1])), &mut states).map(|()| states.clone())
+            })
+        },
+    );
 }

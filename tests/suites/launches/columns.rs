@@ -11,7 +11,7 @@ use scan_tests::columns::{ColumnsOperator, Recurrence, Router, Step, Summarize};
 
 use crate::{
     host::maps,
-    kinds::{FEW, Kinds, MANY, OnStream, flags, offsets, scanner},
+    kinds::{FEW, Kinds, MANY, OnStream, flags, offsets, scanner, zeros},
 };
 
 pub(crate) fn add(kinds: &mut Kinds) {
@@ -50,12 +50,18 @@ fn host(kinds: &mut Kinds) {
     kinds.add("host_columns", "a recurrence, (&gates, &tokens) to &mut states", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
-        calls.twice(|| scan.run_into((&gates, &tokens), &mut states))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into((&gates, &tokens), &mut states).map(|()| states.clone())
+        })
     });
     kinds.add("host_columns_many", "a recurrence, (&gates, &tokens) to &mut states, 1,000,000 elements", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; MANY], tokens(MANY), vec![0; MANY]);
-        calls.twice(|| scan.run_into((&gates, &tokens), &mut states))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into((&gates, &tokens), &mut states).map(|()| states.clone())
+        })
     });
     kinds.add("host_columns_of_sizes", "three arrays of 1, 4 and 6 bytes to two of 4 and 1, with the total", |calls| {
         let scan = scanner()?.scan(Summarize).reverse();
@@ -67,13 +73,19 @@ fn host(kinds: &mut Kinds) {
         let flags = flags(FEW, 70);
         let scan = scanner()?.scan(Recurrence).by_flags(&flags);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
-        calls.twice(|| scan.run_into((&gates, &tokens), &mut states))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into((&gates, &tokens), &mut states).map(|()| states.clone())
+        })
     });
     kinds.add("host_columns_rows_each", "a recurrence, rows(100).init_each(&values), with totals", |calls| {
         let (values, mut totals) = (maps(10), maps(10));
         let scan = scanner()?.scan(Recurrence).rows(100).init_each(&values);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
-        calls.twice(|| scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals).map(|()| states.clone())
+        })
     });
 }
 
@@ -82,13 +94,20 @@ fn host_places(kinds: &mut Kinds) {
         let scan = scanner()?.scan(Recurrence);
         let (gates, places) = (tokens(FEW), places(FEW));
         let (tokens, mut states) = (tokens(FEW), vec![0; FEW]);
-        calls.twice(|| scan.run_into((gather(&gates, &places), &tokens), &mut states))
+        calls.gives(&tokens, || {
+            zeros(&mut states);
+            scan.run_into((gather(&gates, &places), &tokens), &mut states).map(|()| states.clone())
+        })
     });
     kinds.add("host_scatter", "a recurrence to scatter(&mut states, &places)", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW + 9]);
         let places: Vec<u64> = (0..FEW as u64).map(|index| index + 9).collect();
-        calls.twice(|| scan.run_into((&gates, &tokens), scatter(&mut states, &places)))
+        let expected = [&[0; 9], &tokens[..]].concat();
+        calls.gives(&expected, || {
+            zeros(&mut states);
+            scan.run_into((&gates, &tokens), scatter(&mut states, &places)).map(|()| states.clone())
+        })
     });
     kinds.add("host_indices", "a recurrence, (&gates, indices()) to discard(), with the total", |calls| {
         let scan = scanner()?.scan(Recurrence);
@@ -98,7 +117,11 @@ fn host_places(kinds: &mut Kinds) {
     kinds.add("host_neighbours", "a recurrence, (previous(&x, 7), next(&y, 9))", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let (x, y, mut states) = (tokens(FEW), tokens(FEW), vec![0; FEW]);
-        calls.twice(|| scan.run_into((previous(&x, 7), next(&y, 9)), &mut states))
+        let expected = [&y[1..], &[9]].concat();
+        calls.gives(&expected, || {
+            zeros(&mut states);
+            scan.run_into((previous(&x, 7), next(&y, 9)), &mut states).map(|()| states.clone())
+        })
     });
     kinds.add("host_scatter_computed", "an operator that computes places, to scatter_computed(…)", |calls| {
         let scan = scanner()?.scan(Router);

@@ -1,6 +1,6 @@
 //! Calls with device slices. Most are one launch when they are repeated.
 
-use scan_runtime::{LateValue, ops};
+use scan_runtime::{BlockScan, Carry, LateValue, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
     driver,
     operators::{AffineU32, MapU32},
@@ -74,7 +74,12 @@ fn slices(kinds: &mut Kinds) {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(weighted());
         let (input, mut output) = (on.slice("input", &vec![3_u8; FEW])?, on.slice("output", &floats(FEW))?);
-        calls.launches(1, || scan.on(&on.stream).run_into(&input, &mut output))
+        calls.launches(1, || scan.on(&on.stream).run_into(&input, &mut output))?;
+        calls.record("drop the table", || {
+            drop(scan);
+            Ok::<_, String>(())
+        })?;
+        Ok(())
     });
     kinds.add("device_machine", "an operator with carries of its own, run_into_with_total(…)", |calls| {
         let on = OnStream::new()?;
@@ -84,6 +89,24 @@ fn slices(kinds: &mut Kinds) {
         let mut total = on.slice("total", &[0_u8])?;
         calls.launches(1, || scan.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))
     });
+    kinds.add(
+        "device_strategies",
+        "run_into_with_total of 300,000 elements, by strategies that are not the default",
+        |calls| {
+            let on = OnStream::new()?;
+            let (input, mut output) = (on.slice("input", &floats(300_000))?, on.slice("output", &floats(300_000))?);
+            let mut total = on.slice("total", &[0.0])?;
+            let block = BlockScan::coarsened(Network::WarpShuffle);
+            for carry in [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAhead]
+            {
+                let sums = on.scanner.scan(ops::sum::<f32>()).init(1.5).strategy(Strategy { block, carry });
+                calls.record(&format!("{carry}"), || {
+                    sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut total)
+                })?;
+            }
+            Ok(())
+        },
+    );
     kinds.add("device_run_with_total", "sums.on(&stream).run_with_total(&input), which allocates both", |calls| {
         let on = OnStream::new()?;
         let (sums, input) = (on.scanner.scan(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);

@@ -3,7 +3,7 @@
 use scan_runtime::{ScanOp, Table, ops, scan_op};
 use scan_tests::operators::{AffineU32, MapU32};
 
-use crate::kinds::{FEW, Kinds, MANY, bits, flags, floats, keys, offsets, scanner};
+use crate::kinds::{FEW, Kinds, MANY, bits, flags, floats, keys, lasts, offsets, scanner, zeros};
 
 /// An operator with a parameter and a table.
 #[derive(Clone)]
@@ -47,47 +47,56 @@ pub(crate) fn add(kinds: &mut Kinds) {
 fn slices(kinds: &mut Kinds) {
     kinds.add("host_run", "sums.run(&input), 1,000 elements", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_run_many", "sums.run(&input), 1,000,000 elements", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(MANY));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_run_into", "sums.run_into(&input, &mut output)", |calls| {
         let (sums, input, mut output) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW), floats(FEW));
-        calls.twice(|| sums.run_into(&input, &mut output))
+        calls.gives(&input, || {
+            zeros(&mut output);
+            sums.run_into(&input, &mut output).map(|()| output.clone())
+        })
     });
     kinds.add("host_run_in_place", "sums.run_in_place(&mut buffer)", |calls| {
         let (sums, mut buffer) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
-        calls.twice(|| sums.run_in_place(&mut buffer))
+        let input = buffer.clone();
+        calls.gives(&input, || sums.run_in_place(&mut buffer).map(|()| buffer.clone()))
     });
     kinds.add("host_run_in_place_many", "sums.run_in_place(&mut buffer), 1,000,000 elements", |calls| {
         let (sums, mut buffer) = (scanner()?.scan(ops::sum::<f32>()), floats(MANY));
-        calls.twice(|| sums.run_in_place(&mut buffer))
+        let input = buffer.clone();
+        calls.gives(&input, || sums.run_in_place(&mut buffer).map(|()| buffer.clone()))
     });
     kinds.add("host_run_with_total", "sums.run_with_total(&input)", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
-        calls.twice(|| sums.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || sums.run_with_total(&input))
     });
     kinds.add("host_run_with_total_many", "sums.run_with_total(&input), 1,000,000 elements", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(MANY));
-        calls.twice(|| sums.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || sums.run_with_total(&input))
     });
     kinds.add("host_run_in_place_with_total", "sums.run_in_place_with_total(&mut buffer)", |calls| {
         let (sums, mut buffer) = (scanner()?.scan(ops::sum::<f32>()), floats(FEW));
-        calls.twice(|| sums.run_in_place_with_total(&mut buffer))
+        let expected = (buffer.clone(), buffer.last().copied());
+        calls.gives(&expected, || sums.run_in_place_with_total(&mut buffer).map(|total| (buffer.clone(), total)))
     });
     kinds.add("host_init", "sums.exclusive().init(1.5).run(&input)", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).exclusive().init(1.5), floats(FEW));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_reverse", "sums.reverse().run(&input)", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).reverse(), floats(FEW));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_struct", "a recurrence of structs, init and run_with_total(&input)", |calls| {
         let (scan, input) = (scanner()?.scan(AffineU32).init(MapU32 { a: 5, b: 7 }), maps(FEW));
-        calls.twice(|| scan.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || scan.run_with_total(&input))
     });
     kinds.add("host_table", "an operator with a parameter and a table, run(&input)", |calls| {
         let (scan, input) = (scanner()?.scan(weighted()), vec![3; FEW]);
@@ -95,7 +104,8 @@ fn slices(kinds: &mut Kinds) {
     });
     kinds.add("host_machine", "an operator with carries of its own, run_with_total(&input)", |calls| {
         let (scan, input) = (scanner()?.scan(scan_runtime::gallery::automaton::Lexer), vec![b'"'; FEW]);
-        calls.twice(|| scan.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || scan.run_with_total(&input))
     });
 }
 
@@ -103,53 +113,60 @@ fn segments(kinds: &mut Kinds) {
     kinds.add("host_by_flags", "sums.by_flags(&flags).run(&input)", |calls| {
         let (input, flags) = (floats(FEW), flags(FEW, 70));
         let sums = scanner()?.scan(ops::sum::<f32>()).by_flags(&flags);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_by_flags_many", "sums.by_flags(&flags).run(&input), 1,000,000 elements", |calls| {
         let (input, flags) = (floats(MANY), flags(MANY, 70));
         let sums = scanner()?.scan(ops::sum::<f32>()).by_flags(&flags);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_by_bits", "sums.by_bits(&bits).run(&input)", |calls| {
         let (input, bits) = (floats(FEW), bits(FEW, 70));
         let sums = scanner()?.scan(ops::sum::<f32>()).by_bits(&bits);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_by_keys", "sums.by_keys(&keys).run_with_total(&input)", |calls| {
         let (input, keys) = (floats(FEW), keys(FEW, 70));
         let sums = scanner()?.scan(ops::sum::<f32>()).by_keys(&keys);
-        calls.twice(|| sums.run_with_total(&input))
+        let expected = (input.clone(), input.last().copied());
+        calls.gives(&expected, || sums.run_with_total(&input))
     });
     kinds.add("host_by_offsets", "sums.by_offsets(&offsets).run(&input)", |calls| {
         let (input, offsets) = (floats(FEW), offsets(FEW, 70));
         let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_by_offsets_of_64_bits", "sums.by_offsets(&offsets).run(&input)", |calls| {
         let input = floats(FEW);
         let offsets: Vec<usize> = offsets(FEW, 70).into_iter().map(|offset| offset as usize).collect();
         let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets);
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_rows", "sums.rows(100).run(&input)", |calls| {
         let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).rows(100), floats(FEW));
-        calls.twice(|| sums.run(&input))
+        calls.gives(&input, || sums.run(&input))
     });
     kinds.add("host_rows_each", "sums.rows(100).init_each(&values).run_with_totals(&input)", |calls| {
         let (input, values) = (floats(FEW), floats(FEW / 100));
         let sums = scanner()?.scan(ops::sum::<f32>()).rows(100).init_each(&values);
-        calls.twice(|| sums.run_with_totals(&input))
+        let expected = (input.clone(), lasts(&input, 100));
+        calls.gives(&expected, || sums.run_with_totals(&input))
     });
     kinds.add("host_rows_totals_in_place", "sums.rows(100).run_in_place_with_totals(&mut buffer, …)", |calls| {
         let (mut buffer, mut totals) = (floats(FEW), floats(FEW / 100));
         let sums = scanner()?.scan(ops::sum::<f32>()).rows(100);
-        calls.twice(|| sums.run_in_place_with_totals(&mut buffer, &mut totals))
+        let expected = (buffer.clone(), lasts(&buffer, 100));
+        calls.gives(&expected, || {
+            zeros(&mut totals);
+            sums.run_in_place_with_totals(&mut buffer, &mut totals).map(|()| (buffer.clone(), totals.clone()))
+        })
     });
     kinds.add("host_offsets_each", "sums.by_offsets(&offsets).init_each(&values).run_with_totals(&input)", |calls| {
         let (input, offsets) = (floats(FEW), offsets(FEW, 70));
         let values = floats(offsets.len() - 1);
         let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets).init_each(&values);
-        calls.twice(|| sums.run_with_totals(&input))
+        let expected = (input.clone(), lasts(&input, 70));
+        calls.gives(&expected, || sums.run_with_totals(&input))
     });
     kinds.add(
         "host_offsets_totals",
@@ -158,7 +175,12 @@ fn segments(kinds: &mut Kinds) {
             let (input, mut output, offsets) = (floats(MANY), floats(MANY), offsets(MANY, 70_000));
             let mut totals = floats(offsets.len() - 1);
             let sums = scanner()?.scan(ops::sum::<f32>()).by_offsets(&offsets);
-            calls.twice(|| sums.run_into_with_totals(&input, &mut output, &mut totals))
+            let expected = (input.clone(), lasts(&input, 70_000));
+            calls.gives(&expected, || {
+                zeros(&mut output);
+                zeros(&mut totals);
+                sums.run_into_with_totals(&input, &mut output, &mut totals).map(|()| (output.clone(), totals.clone()))
+            })
         },
     );
 }
@@ -166,43 +188,43 @@ fn segments(kinds: &mut Kinds) {
 fn reductions(kinds: &mut Kinds) {
     kinds.add("host_reduce", "sum.run(&input), 1,000 elements", |calls| {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(FEW));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&input[input.len() - 1], || sum.run(&input))
     });
     kinds.add("host_reduce_many", "sum.run(&input), 1,000,000 elements", |calls| {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(MANY));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&input[input.len() - 1], || sum.run(&input))
     });
     kinds.add("host_reduce_init", "sum.init(1.5).run(&input)", |calls| {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).init(1.5), floats(FEW));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&input[input.len() - 1], || sum.run(&input))
     });
     kinds.add("host_reduce_by_flags", "sum.by_flags(&flags).run(&input)", |calls| {
         let (input, flags) = (floats(FEW), flags(FEW, 70));
         let sum = scanner()?.reduce(ops::sum::<f32>()).by_flags(&flags);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 70), || sum.run(&input))
     });
     kinds.add("host_reduce_by_bits", "sum.by_bits(&bits).run(&input)", |calls| {
         let (input, bits) = (floats(FEW), bits(FEW, 70));
         let sum = scanner()?.reduce(ops::sum::<f32>()).by_bits(&bits);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 70), || sum.run(&input))
     });
     kinds.add("host_reduce_by_keys", "sum.by_keys(&keys).run(&input)", |calls| {
         let (input, keys) = (floats(FEW), keys(FEW, 70));
         let sum = scanner()?.reduce(ops::sum::<f32>()).by_keys(&keys);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 70), || sum.run(&input))
     });
     kinds.add("host_reduce_by_offsets", "sum.by_offsets(&offsets).run(&input)", |calls| {
         let (input, offsets) = (floats(FEW), offsets(FEW, 70));
         let sum = scanner()?.reduce(ops::sum::<f32>()).by_offsets(&offsets);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 70), || sum.run(&input))
     });
     kinds.add("host_reduce_rows", "sum.rows(100).run(&input)", |calls| {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).rows(100), floats(FEW));
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 100), || sum.run(&input))
     });
     kinds.add("host_reduce_rows_each", "sum.rows(100).init_each(&values).run(&input)", |calls| {
         let (input, values) = (floats(FEW), floats(FEW / 100));
         let sum = scanner()?.reduce(ops::sum::<f32>()).rows(100).init_each(&values);
-        calls.twice(|| sum.run(&input))
+        calls.gives(&lasts(&input, 100), || sum.run(&input))
     });
 }

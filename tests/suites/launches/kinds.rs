@@ -1,6 +1,13 @@
 //! Kinds of calls, and their snapshots.
 
-use std::{collections::BTreeSet, error::Error, fmt::Write, fs, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    error::Error,
+    fmt::{Debug, Write},
+    fs,
+    path::Path,
+    sync::Arc,
+};
 
 use libtest_mimic::Trial;
 use scan_runtime::{
@@ -95,6 +102,23 @@ impl Calls {
     pub(crate) fn twice<T, E: Into<Box<dyn Error>>>(&mut self, mut call: impl FnMut() -> Result<T, E>) -> Outcome {
         self.record("first call", &mut call).map_err(Into::into)?;
         self.record("again", &mut call).map_err(Into::into)?;
+        Ok(())
+    }
+
+    /// As [`twice`](Calls::twice), of calls that give this result, as the recorder's kernels do: of a scan its elements, of
+    /// a reduction the last element of each segment.
+    pub(crate) fn gives<T: PartialEq + Debug, E: Into<Box<dyn Error>>>(
+        &mut self,
+        expected: &T,
+        mut call: impl FnMut() -> Result<T, E>,
+    ) -> Outcome {
+        for heading in ["first call", "again"] {
+            let (found, _) = self.record(heading, &mut call).map_err(Into::into)?;
+            if found != *expected {
+                let shown = |value: &T| format!("{value:?}").chars().take(300).collect::<String>();
+                return Err(format!("{heading}: {} instead of {}", shown(&found), shown(expected)).into());
+            }
+        }
         Ok(())
     }
 
@@ -200,4 +224,14 @@ pub(crate) fn keys(len: usize, segment: usize) -> Vec<u64> {
 /// The same as offsets.
 pub(crate) fn offsets(len: usize, segment: usize) -> Vec<u32> {
     (0..=len.div_ceil(segment)).map(|index| (index * segment).min(len) as u32).collect()
+}
+
+/// The last element of each segment of so many elements.
+pub(crate) fn lasts(input: &[f32], segment: usize) -> Vec<f32> {
+    input.chunks(segment).filter_map(|segment| segment.last().copied()).collect()
+}
+
+/// Zeros, into which results are written.
+pub(crate) fn zeros<T: Clone + Default>(buffer: &mut [T]) {
+    buffer.fill(T::default());
 }

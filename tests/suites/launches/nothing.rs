@@ -72,6 +72,11 @@ fn device(kinds: &mut Kinds) {
         calls.record("empty segments", || {
             sums.on(&on.stream).by_offsets(&offsets).run_into_with_totals(&input, &mut output, &mut totals)
         })?;
+        let value = on.slice("value", &[1.5])?;
+        calls.record("empty segments with one initial value", || {
+            let segments = sums.on(&on.stream).by_offsets(&offsets).init_from(&value);
+            segments.run_into_with_totals(&input, &mut output, &mut totals)
+        })?;
         calls.record("empty segments with initial values", || {
             let segments = sums.on(&on.stream).by_offsets(&offsets).init_each(&values);
             segments.run_into_with_totals(&input, &mut output, &mut totals)

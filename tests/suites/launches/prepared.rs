@@ -1,7 +1,7 @@
 //! Handles: what is prepared, and runs, which do nothing but launches.
 
 use scan_runtime::{
-    Axis, LateValue,
+    Axis, LateValue, Staging,
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
     ops,
 };
@@ -9,7 +9,7 @@ use scan_tests::columns::Recurrence;
 
 use crate::{
     host::weighted,
-    kinds::{FEW, Kinds, MANY, OnStream, flags, floats, offsets, scanner},
+    kinds::{FEW, Kinds, MANY, OnStream, flags, floats, keys, lasts, offsets, scanner, scanner_with},
 };
 
 pub(crate) fn add(kinds: &mut Kinds) {
@@ -96,6 +96,17 @@ fn slices(kinds: &mut Kinds) {
         calls.warm("run", 1, || handle.run_into(&input, &mut output))
     });
     kinds.add(
+        "prepared_axis_init_from",
+        "axis([100, 64], 1), init_from(&value).prepare(), then a run in place",
+        |calls| {
+            let on = OnStream::new()?;
+            let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 1)?);
+            let (mut buffer, value) = (on.slice("buffer", &floats(6_400))?, on.slice("value", &[1.5])?);
+            let (handle, _) = calls.record("prepare", || sums.on(&on.stream).init_from(&value).prepare())?;
+            calls.warm("run", 1, || handle.init_from(&value).run_in_place(&mut buffer))
+        },
+    );
+    kinds.add(
         "prepared_axis_each",
         "axis([100, 64], 0), init_each(&values).prepare_with_totals(6_400), then a run",
         |calls| {
@@ -119,6 +130,25 @@ fn segments(kinds: &mut Kinds) {
         let (handle, _) = calls.record("prepare", || sums.on(&on.stream).by_flags(&first).prepare(MANY))?;
         calls.warm("run", 1, || handle.by_flags(&first).run_into(&input, &mut output))?;
         calls.warm("other flags", 1, || handle.by_flags(&second).run_into(&input, &mut output))
+    });
+    kinds.add("prepared_by_keys", "by_keys(&keys).init_from(&value).prepare_with_total, then a run", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (keys, value) = (on.slice("keys", &keys(FEW, 70))?, on.slice("value", &[1.5])?);
+        let (mut buffer, mut total) = (on.slice("buffer", &floats(FEW))?, on.slice("total", &[0.0])?);
+        let (handle, _) =
+            calls.record("prepare", || sums.on(&on.stream).by_keys(&keys).init_from(&value).prepare_with_total(FEW))?;
+        calls
+            .warm("run", 1, || handle.by_keys(&keys).init_from(&value).run_in_place_with_total(&mut buffer, &mut total))
+    });
+    kinds.add("prepared_by_offsets", "by_offsets(&offsets).prepare, then a run with fewer segments", |calls| {
+        let on = OnStream::new()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (many, few) = (on.slice("many", &offsets(FEW, 70))?, on.slice("few", &offsets(FEW, 300))?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).by_offsets(&many).prepare(FEW))?;
+        calls.warm("run", 1, || handle.by_offsets(&many).run_into(&input, &mut output))?;
+        calls.warm("fewer segments", 1, || handle.by_offsets(&few).run_into(&input, &mut output))
     });
     kinds.add("prepared_rows_each", "rows(100).init_each(&values).prepare_with_totals, then a run", |calls| {
         let on = OnStream::new()?;
@@ -185,6 +215,19 @@ fn host(kinds: &mut Kinds) {
         calls.record("1,000 elements", || handle.run(&input))?;
         calls.record("again", || handle.run(&input))?;
         Ok(())
+    });
+    kinds.add("prepared_host_rows_each", "rows(100).init_each(&values).prepare_with_totals, then runs", |calls| {
+        let values = floats(10);
+        let sums = scanner()?.scan(ops::sum::<f32>()).rows(100).init_each(&values);
+        let (handle, _) = calls.record("prepare", || sums.prepare_with_totals(FEW))?;
+        let input = floats(FEW);
+        calls.gives(&(input.clone(), lasts(&input, 100)), || handle.run_with_totals(&input))
+    });
+    kinds.add("prepared_host_chunks", "prepare(10,000) with chunks of 4,096 elements, then runs", |calls| {
+        let sums = scanner_with(Staging::default().with_chunk_bytes(16 << 10))?.scan(ops::sum::<f32>());
+        let (handle, _) = calls.record("prepare", || sums.prepare_with_total(10_000))?;
+        let input = floats(10_000);
+        calls.gives(&(input.clone(), input.last().copied()), || handle.run_with_total(&input))
     });
     kinds.add("prepared_host_reduce", "sum.prepare(1,000), then run of host slices", |calls| {
         let sum = scanner()?.reduce(ops::sum::<f32>());

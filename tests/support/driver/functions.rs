@@ -1,4 +1,4 @@
-//! The driver's functions. What is enqueued is done at once, except by kernels, which do nothing.
+//! The driver's functions. What is enqueued is done at once.
 
 use std::{
     cell::Cell,
@@ -15,8 +15,10 @@ use scan_runtime::cudarc::driver::sys::{
 
 use super::{
     compiler::MARK,
+    kernels::Launch,
     library::Function,
     state::{DEVICE_BYTES, Kind, State, state},
+    types::Type,
 };
 
 use CUresult::*;
@@ -180,6 +182,12 @@ unsafe fn launch(
         return CUDA_ERROR_INVALID_VALUE;
     }
     let kernel = function.kernel.clone();
+    let bytes = |index: usize, ty: &Type| {
+        // SAFETY: the caller guarantees the argument, which has the size of its type.
+        unsafe { slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), ty.bytes) }
+    };
+    let parameters = || kernel.parameters.iter().enumerate();
+    let mut of_host = BTreeMap::new();
     state.say(|state| {
         let mut line = format!("launch {} on {}: ", kernel.name, stream_name(state, stream));
         let count = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -188,18 +196,13 @@ unsafe fn launch(
             line.push_str(&format!(", {shared_bytes} bytes of shared memory"));
         }
         line.push_str(way);
-        let mut of_host = BTreeMap::new();
-        for (index, (name, ty)) in kernel.parameters.iter().enumerate() {
+        for (index, (name, ty)) in parameters() {
             let value = match ty {
                 Err(unknown) => format!("unknown: {unknown}"),
-                Ok(ty) => {
-                    // SAFETY: the caller guarantees the argument, which has the size of its type.
-                    let bytes = unsafe { slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), ty.bytes) };
-                    ty.show(bytes, &mut |address| {
-                        of_host.extend(state.page_locked(address));
-                        state.place(address)
-                    })
-                }
+                Ok(ty) => ty.show(bytes(index, ty), &mut |address| {
+                    of_host.extend(state.page_locked(address));
+                    state.place(address)
+                }),
             };
             line.push_str(&format!("\n    {name}: {value}"));
         }
@@ -211,6 +214,13 @@ unsafe fn launch(
         }
         line
     });
+    if !state.is_capturing(stream as usize) {
+        let arguments = parameters().map(|(index, (_, ty))| ty.as_ref().map_or(&[][..], |ty| bytes(index, ty)));
+        let launch = Launch { kernel: &kernel, arguments: arguments.collect(), blocks: u64::from(blocks) };
+        if !launch.execute(&mut state) {
+            state.say(|_| "    unknown: what the kernel does with these arguments".to_owned());
+        }
+    }
     CUDA_SUCCESS
 }
 

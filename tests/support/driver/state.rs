@@ -4,6 +4,7 @@ use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     collections::{BTreeMap, HashMap},
     fmt::Write,
+    ptr,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -181,6 +182,32 @@ impl State {
     /// Whether these bytes lie in memory of this driver.
     pub(super) fn holds(&mut self, address: u64, bytes: usize) -> bool {
         self.around(address).is_some_and(|(start, memory)| address + bytes as u64 <= start + memory.bytes)
+    }
+
+    /// Copies within memory of this driver; nothing where an end lies outside.
+    pub(super) fn copy(&mut self, from: u64, to: u64, bytes: usize) {
+        if self.holds(from, bytes) && self.holds(to, bytes) {
+            // SAFETY: the memory has these bytes, which only calls of the driver use.
+            unsafe { ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        }
+    }
+
+    /// The number in memory of this driver, of up to eight bytes.
+    pub(super) fn read(&mut self, from: u64, bytes: usize) -> Option<u64> {
+        let mut word = [0_u8; 8];
+        (bytes <= 8 && self.holds(from, bytes)).then(|| {
+            // SAFETY: as above.
+            unsafe { (from as *const u8).copy_to_nonoverlapping(word.as_mut_ptr(), bytes) };
+            u64::from_le_bytes(word)
+        })
+    }
+
+    /// Writes to memory of this driver; nothing where it lies outside.
+    pub(super) fn write(&mut self, to: u64, bytes: &[u8]) {
+        if self.holds(to, bytes.len()) {
+            // SAFETY: as above.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(to as *mut u8, bytes.len()) };
+        }
     }
 
     /// The page-locked memory that an address lies in: where it begins, and its length.

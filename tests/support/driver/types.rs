@@ -20,10 +20,19 @@ enum Kind {
     Float,
     /// Bits without a meaning here.
     Bits,
-    Pointer,
+    /// To items of so many bytes; `None` where they are of no known type.
+    Pointer(Option<usize>),
     Array(Box<Type>),
     /// Fields with their offsets.
     Struct(Vec<(String, usize, Type)>),
+}
+
+/// Memory that a pointer leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Array {
+    pub(super) at: u64,
+    /// Bytes of an item.
+    pub(super) item: usize,
 }
 
 /// A kernel and its parameters, each with its name.
@@ -42,6 +51,25 @@ impl Type {
         Type { bytes: item.bytes * len, align: item.align, kind: Kind::Array(Box::new(item)) }
     }
 
+    /// The arrays that a value leads to: of a pointer, or of a struct's fields that are pointers, but for places, which
+    /// tell where others go.
+    pub(super) fn arrays(&self, bytes: &[u8]) -> Vec<Array> {
+        match &self.kind {
+            Kind::Pointer(Some(item)) => {
+                let address = bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+                address.map(|at| Array { at, item: *item }).into_iter().collect()
+            }
+            Kind::Struct(fields) => {
+                let is_array = |(name, _, ty): &&(String, usize, Type)| {
+                    matches!(ty.kind, Kind::Pointer(_)) && !name.starts_with("place")
+                };
+                let pointers = fields.iter().filter(is_array);
+                pointers.flat_map(|(_, offset, ty)| ty.arrays(&bytes[*offset..][..ty.bytes])).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Writes a value. `pointer` writes addresses.
     pub(super) fn show(&self, bytes: &[u8], pointer: &mut dyn FnMut(u64) -> String) -> String {
         let mut word = [0; 16];
@@ -49,7 +77,7 @@ impl Type {
         word[..shown.len()].copy_from_slice(shown);
         let word = u128::from_le_bytes(word);
         match &self.kind {
-            Kind::Pointer => pointer(word as u64),
+            Kind::Pointer(_) => pointer(word as u64),
             Kind::Unsigned => word.to_string(),
             Kind::Signed => {
                 let unused = 128 - 8 * self.bytes as u32;
@@ -331,7 +359,9 @@ impl<'t> Declarations<'t> {
         let words: Vec<&'t str> =
             tokens.iter().map(String::as_str).filter(|token| !QUALIFIERS.contains(token)).collect();
         if words.last() == Some(&"*") {
-            return Ok(Type::scalar(8, Kind::Pointer));
+            let star = tokens.iter().rposition(|token| token == "*").unwrap_or(0);
+            let item = self.resolve(&tokens[..star], scope).ok().map(|item| item.bytes);
+            return Ok(Type::scalar(8, Kind::Pointer(item)));
         }
         let unsigned = |bytes| Ok(Type::scalar(bytes, Kind::Unsigned));
         let signed = |bytes| Ok(Type::scalar(bytes, Kind::Signed));
