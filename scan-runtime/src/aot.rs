@@ -66,14 +66,14 @@ use crate::{
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`](crate::Reduce).
+/// What can be compiled ahead of time: a [`Scan`] or a [`Reduce`](crate::Reduce), along an axis, too.
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;
 }
 
-/// An operator, and the scans or reductions to compile for it. [`ColumnScan::kernels_like`](crate::ColumnScan::kernels_like)
-/// gives one.
+/// An operator, and the scans or reductions to compile for it. [`Scan::kernels_like`] gives
+/// one.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     operator: OpSource,
@@ -153,8 +153,9 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels of a scan or a reduction, for all lengths. Scans by [columns](crate::ColumnScan) are those of
-    /// slices; [`kernels_like`](crate::ColumnScan::kernels_like) has the others.
+    /// Adds the kernels of a scan or a reduction, for all lengths. They are those of one slice of
+    /// elements and one of results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
+    /// [`kernels_like`](Scan::kernels_like) has those of other arrays.
     pub fn with(mut self, what: &impl Precompile) -> Self {
         self.wanted.push(what.wanted());
         self

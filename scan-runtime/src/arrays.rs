@@ -1,5 +1,14 @@
-//! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, neighbours, inputs
+//! Inputs and outputs, and the arrays besides slices that they can be: indices, gathered inputs, neighbours, inputs
 //! with strides of their own, scattered outputs, and outputs that are not written.
+//!
+//! An input is one of these arrays, or, of a struct, a tuple with one for each field, in the order of declaration; an
+//! output likewise. Fields in arrays of their own are neither interleaved before the scan nor taken apart after it, on no
+//! device, and the padding between them is not moved. The arrays of an output are other ones than those of the input.
+//!
+//! On a GPU a scan of several arrays is as fast as a scan of one array of as many bytes where the arrays are aligned
+//! alike: where in each of them the same number of items is between the first one and an address that is a multiple of
+//! 16 bytes. That is so of whole allocations, and of parts that begin at the same index. Other parts are copied in
+//! smaller pieces, which is slower.
 //!
 //! | array | of inputs | of outputs |
 //! |---|---|---|
@@ -28,7 +37,7 @@
 //! }
 //!
 //! let values = [2.0, 7.0, 1.0, 8.0];
-//! let scan = Scanner::new()?.scan(largest).columns();
+//! let scan = Scanner::new()?.scan(largest);
 //!
 //! // Where the largest so far is, and not how large.
 //! let mut first = [0; 4];
@@ -49,7 +58,7 @@
 //! by the host: what is gathered, a neighbour, or has strides of its own is copied before the scan, and what is
 //! scattered after it. Indices and discarded results take memory during a scan on the CPU; a GPU reads and writes none
 //! for them, but for indices along an axis whose columns are not contiguous. Over device memory the kernels follow
-//! places, item by item, beside slices that are copied in bulk; [`kernels_like`](crate::ColumnScan::kernels_like) puts
+//! places, item by item, beside slices that are copied in bulk; [`kernels_like`](crate::Scan::kernels_like) puts
 //! the kernels of such arrays into a [bundle](crate::aot).
 
 pub use crate::columns::kinds::{

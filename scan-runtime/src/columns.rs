@@ -10,28 +10,27 @@ use crate::{
     sealed::{ByMacro, Sealed},
 };
 
-/// An element whose fields can lie in arrays of their own (a struct of arrays), for
-/// [`Scan::columns`](crate::Scan::columns) and [`DeviceScan::columns`](crate::DeviceScan::columns).
+/// An element whose fields can be in arrays of their own (a struct of arrays). A tuple of these arrays is an
+/// [input](crate::arrays::HostInput) or an [output](crate::arrays::HostOutput).
 ///
 /// `#[scan_element]` implements it for structs of up to 16 fields: its arrays are then a tuple, one for each field in the
 /// order of declaration. Of a struct with other visibility than its fields, these must be primitives or arrays of
-/// primitives. Every other element lies in one array, which is no tuple. The module [`arrays`](crate::arrays) has the
+/// primitives. The module [`arrays`](crate::arrays) has the
 /// kinds of arrays besides slices.
 ///
 /// # Safety
 ///
 /// [`Fields`](Columns::Fields) has the types of the fields that the layout tells of, in their order.
 /// `#[scan_element]` sees to it; nothing else can implement the trait.
-// The compiler shows the message where the bound is a method's own, as that of `Scan::columns`.
 #[diagnostic::on_unimplemented(
-    message = "the fields of `{Self}` cannot lie in arrays of their own",
-    label = "no element of columns",
-    note = "mark it `#[scan_element]`; a struct has at most 16 fields then, each as visible as the struct, or a primitive"
+    message = "`{Self}` has no fields that can be in arrays of their own",
+    label = "one array instead of a tuple",
+    note = "a tuple of arrays is for a struct marked `#[scan_element]`, with at most 16 fields, each as visible as the struct or a primitive"
 )]
 pub unsafe trait Columns: Sized {
     #[doc(hidden)]
     const SEALED: ByMacro;
-    /// The fields, as a tuple; of an element that lies in one array, that as a whole.
+    /// The fields, as a tuple.
     #[doc(hidden)]
     type Fields: Fields;
     #[doc(hidden)]

@@ -297,7 +297,7 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// }
     ///
     /// let source = Scanner::cpu().scan(together).per_field().cuda_source()?;
-    /// assert!(source.text.contains("Arrays"));
+    /// assert!(source.text.contains("struct Inputs"));
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn per_field(mut self) -> Self {

@@ -54,12 +54,12 @@ impl ScanOp for Tokenizer {
 }
 
 fn main() {
-    let scan = Scanner::cpu().scan(Recurrence).columns();
+    let scan = Scanner::cpu().scan(Recurrence);
     let (gates, tokens, counts, mut states) = ([0.5_f32; 3], [1.0_f32; 3], [1_u8; 3], [0.0_f32; 3]);
     let _ = scan.run_into((&gates, &counts), &mut states);
     let _ = scan.run_into((&gates, &tokens, &tokens), &mut states);
     let _ = scan.run_into((&gates, &tokens), (&mut states,));
     let mut read = [0_u8; 9];
-    let _ = Scanner::cpu().scan(Tokenizer).columns().run_into(b"abc", arrays::scatter_computed((&mut read,)));
-    let _ = Scanner::cpu().scan(Tokenizer).columns().run_into(b"abc", arrays::scatter_computed((arrays::discard(),)));
+    let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_computed((&mut read,)));
+    let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_computed((arrays::discard(),)));
 }

@@ -32,8 +32,9 @@ mod shapes {
 fn main() {
     let scanner = Scanner::cpu();
     let _ = scanner.scan(ops::sum::<Point>());
-    let _ = scanner.scan(shapes::first_shape).columns();
-    let _ = scanner.scan(ops::max::<f32>()).columns().run(&[1.0]);
+    let corners = [Point { x: 0.0, y: 0.0 }];
+    let _ = scanner.scan(shapes::first_shape).run((&corners, &[1_u32]));
+    let _ = scanner.scan(ops::max::<f32>()).run((&[1.0_f32],));
     let _ = scanner.scan(|a: u32, b: u32| a + b);
     let total = scanner.scan(total).run(&[1, 2, 3]).unwrap();
     let _ = total;

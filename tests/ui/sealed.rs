@@ -1,9 +1,9 @@
 //! Traits that kernels rely on: nothing but the crate and its macros implements them.
 
 use scan_runtime::{
-    Columns, Error, ScanElement, ScanFn,
-    __private::{Callee, Fields, ScanMap, Whole},
-    arrays::{DeviceSink, DeviceSinks, DeviceSource, DeviceSources, Index, PlacedAt, Sink, Sinks, Source, Sources},
+    Columns, ScanElement, ScanFn,
+    __private::{Callee, Fields, ScanMap},
+    arrays::{DeviceInput, DeviceOutput, HostInput, HostOutput, Index, PlacedAt},
     cudarc::driver::DeviceRepr,
     scan_codegen::{ArrayKind, ElementType, Primitive},
     scan_element,
@@ -30,57 +30,37 @@ unsafe impl PlacedAt<f32> for Side {
 /// An array of no memory.
 struct Mine;
 
-unsafe impl Source<u32> for Mine {
-    const KIND: ArrayKind = ArrayKind::Slice;
+unsafe impl HostInput<u32> for Mine {
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
+    type At = *const u32;
     type Held = ();
-    fn items(&self) -> Option<usize> {
-        Some(1 << 20)
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some(1 << 20));
     }
-    fn hold(self, _: usize, _: usize) -> Result<(), Error> {
-        Ok(())
-    }
-    fn at((): &()) -> *mut u32 {
-        std::ptr::null_mut()
+    fn at((): &()) -> *const u32 {
+        std::ptr::null()
     }
 }
 
-unsafe impl Source<Side> for &Mine {
-    const KIND: ArrayKind = ArrayKind::Slice;
+unsafe impl HostInput<Side> for &Mine {
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
+    type At = *const Side;
     type Held = ();
-    fn items(&self) -> Option<usize> {
-        Some(1 << 20)
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Some(1 << 20));
     }
-    fn hold(self, _: usize, _: usize) -> Result<(), Error> {
-        Ok(())
-    }
-    fn at((): &()) -> *mut Side {
-        std::ptr::null_mut()
+    fn at((): &()) -> *const Side {
+        std::ptr::null()
     }
 }
 
-unsafe impl Sink<u32> for Mine {}
+unsafe impl HostOutput<u32> for Mine {}
 
-unsafe impl Sources<(u32, u32)> for Mine {
-    const KINDS: &'static [ArrayKind] = &[];
-    type Held = ();
-    fn items(&self, _: &mut dyn FnMut(Option<usize>)) {}
-    fn hold(self, _: usize) -> Result<(), Error> {
-        Ok(())
-    }
-    fn at((): &()) -> (*mut u32, *mut u32) {
-        (std::ptr::null_mut(), std::ptr::null_mut())
-    }
-}
+unsafe impl HostOutput<(u32, u32)> for Mine {}
 
-unsafe impl Sinks<(u32, u32)> for Mine {}
+unsafe impl DeviceInput<u32> for Mine {}
 
-unsafe impl DeviceSource<u32> for Mine {}
-
-unsafe impl DeviceSink<u32> for Mine {}
-
-unsafe impl DeviceSources<(u32, u32)> for Mine {}
-
-unsafe impl DeviceSinks<(u32, u32)> for Mine {}
+unsafe impl DeviceOutput<u32> for Mine {}
 
 unsafe impl Fields for Side {}
 
@@ -97,12 +77,12 @@ unsafe impl ScanElement for Unmarked {
 }
 
 unsafe impl Columns for Unmarked {
-    type Fields = Whole<u32>;
-    fn from_fields(_: Whole<u32>) -> Self {
+    type Fields = (u32,);
+    fn from_fields(_: (u32,)) -> Self {
         Unmarked(0)
     }
-    fn into_fields(self) -> Whole<u32> {
-        Whole(0)
+    fn into_fields(self) -> (u32,) {
+        (0,)
     }
 }
 

@@ -159,7 +159,7 @@ pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 /// let before = [0, 7, 7, 4, 4, 4];
 /// let (mut runs, mut begins) = ([0; 6], [0; 6]);
 /// let outputs = arrays::scatter_computed((&mut runs, &mut begins));
-/// let scan = Scanner::new()?.scan(Runs).columns();
+/// let scan = Scanner::new()?.scan(Runs);
 /// let count = scan.run_into_with_total((arrays::indices(), &keys, &before), outputs)?;
 /// assert_eq!((count, &runs[..3], &begins[..3]), (Some(3), &[7, 4, 9][..], &[0, 2, 5][..]));
 /// # Ok::<(), scan_runtime::Error>(())

@@ -58,7 +58,7 @@ pub struct Strided<'a, T> {
 /// let gates = [1.0, 0.5, 1.0, 0.5, 1.0, 0.5]; // of each token and head
 /// let inputs = vec![1.0; axis.len()];
 /// let mut states = vec![0.0; axis.len()];
-/// let scan = Scanner::new()?.scan(Recurrence).axis(axis).columns();
+/// let scan = Scanner::new()?.scan(Recurrence).axis(axis);
 /// scan.run_into((arrays::strided(&gates, &[heads, 1, 0]), &inputs), &mut states)?;
 /// assert_eq!(states[2 * heads * channels..], [3.0, 3.0, 3.0, 3.0, 1.75, 1.75, 1.75, 1.75]);
 /// # Ok::<(), scan_runtime::Error>(())

@@ -93,7 +93,7 @@ impl<T, A> Of<T, A> {
         Of(arrays, PhantomData)
     }
 
-    pub(crate) fn of(arrays: &A) -> &Self {
+    pub(crate) fn from_ref(arrays: &A) -> &Self {
         // SAFETY: it is transparent over the arrays.
         unsafe { &*std::ptr::from_ref(arrays).cast() }
     }

@@ -36,6 +36,7 @@ pub(crate) struct DeviceCall<'a> {
 
 /// When kernels and constants are made.
 #[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant, reason = "a box would be an allocation for each call")]
 pub(crate) enum Way<'a> {
     /// At the call.
     Call(Call<'a>, &'a Arc<CudaStream>),
@@ -426,9 +427,9 @@ impl<'a> DeviceCall<'a> {
                 // SAFETY: the caller vouches for the buffers; what the call brings is borrowed from live slices, whose
                 // lengths have been checked.
                 Way::Prepared(handle) => unsafe { handle.work.enqueue(stream, side, buffers, results) }?,
-                // SAFETY: as above.
                 Way::Call(call, _) if self.axis.is_some() => {
-                    unsafe { call.enqueue(device, stream, &request, buffers, side) }?
+                    // SAFETY: as above.
+                    unsafe { call.enqueue(device, stream, &request, buffers, side) }?;
                 }
                 Way::Call(call, _) => {
                     let call = Call { request, ..call };

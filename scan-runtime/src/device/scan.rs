@@ -113,7 +113,7 @@ impl<'a, Op: ScanOp, G: Goal> DeviceScan<'a, Op, G> {
 
     /// How many results a new output has.
     fn new_len(&self, input: &impl DeviceInput<Op::Input>) -> Result<usize, Error> {
-        self.call.new_len(Of::<Op::Input, _>::of(input))
+        self.call.new_len(Of::<Op::Input, _>::from_ref(input))
     }
 
     fn run_all(
@@ -197,7 +197,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// ```
     ///
     /// The run gives [`Error::LateValueStream`] if the value is for another stream, [`Error::LateValueOfNothing`] for
-    /// no elements, and [`PlanError::LateValue`] for a scan that restarts, of a length in device memory, or with an
+    /// no elements, and [`PlanError::LateValue`](crate::PlanError::LateValue) for a scan that restarts, of a length in device memory, or with an
     /// operator that goes from carry to carry.
     pub fn init_late(self, value: &'a LateValue<Op::Carry>) -> Self {
         self.with_initial(DeviceInitial::Late(value))
@@ -242,7 +242,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// ```
     ///
     /// The run gives [`Error::Length`] if the slice is not of one element, [`Error::LengthOnDevice`] where it would
-    /// make the output, and [`PlanError::NoIdentity`] for a total where nothing tells that of no elements.
+    /// make the output, and [`PlanError::NoIdentity`](crate::PlanError::NoIdentity) for a total where nothing tells that of no elements.
     pub fn len_from(self, len: &'a impl DeviceBuffer<u64>) -> Self {
         DeviceScan { call: DeviceCall { len: Some(array(len)), ..self.call }, ..self }
     }
@@ -342,7 +342,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`prepare`](DeviceScan::prepare), and [`PlanError::NoSegmentIndex`] by flags, bits and keys.
+    /// As [`prepare`](DeviceScan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags, bits and keys.
     pub fn prepare_with_totals(&self, max_len: usize) -> Result<DevicePrepared<Op>, Error> {
         self.call.prepare(call::Totals::PerSegment, max_len).map(DevicePrepared::new)
     }
@@ -445,7 +445,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Errors
     ///
     /// As [`run_into`](DeviceScan::run_into), [`Error::Length`] if the total is not one element, and
-    /// [`PlanError::NoElements`] for no elements, no initial value and no identity.
+    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity.
     pub fn run_into_with_total(
         &self,
         input: impl DeviceInput<Op::Input>,
@@ -571,7 +571,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     /// # Errors
     ///
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
-    /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`] for no elements, and by offsets,
+    /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, and by offsets,
     /// without an initial value and an identity, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         let len = self.new_len(&input)?;

@@ -27,7 +27,7 @@ pub struct Kept<T, P = u32> {
 
 /// An operator that keeps some of the elements, in their order: stream compaction. The total is how many these are.
 ///
-/// Run it by [columns](crate::Scan::columns) into [`scatter_computed`](crate::arrays::scatter_computed), which writes
+/// Run it into [`scatter_computed`](crate::arrays::scatter_computed), which writes
 /// what is kept to the beginning of an array. A function from an element to a [`Candidate`] says what that is, and may
 /// change it; without one the inputs are an array of flags and one of values.
 ///
@@ -42,7 +42,7 @@ pub struct Kept<T, P = u32> {
 /// let scanner = Scanner::new()?;
 /// let x = [3.0, -1.0, 0.5, 0.0, 2.0];
 /// let mut kept = [0.0; 5];
-/// let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter())).columns();
+/// let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter()));
 /// let count = scan.run_into_with_total(&x, arrays::scatter_computed((&mut kept,)))?;
 /// assert_eq!((count, &kept[..3]), (Some(3), &[3.0, 0.5, 2.0][..]));
 ///
@@ -84,7 +84,7 @@ impl<T> Filter<T> {
     /// use scan_runtime::{Scanner, arrays, ops};
     ///
     /// let (flags, values, mut kept) = ([true, false, true], [10_i8, 20, 30], [0; 3]);
-    /// let scan = Scanner::new()?.scan(ops::filter().places::<u64>()).columns();
+    /// let scan = Scanner::new()?.scan(ops::filter().places::<u64>());
     /// let count = scan.run_into_with_total((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
     /// assert_eq!((count, kept), (Some(2_u64), [10, 30, 0]));
     /// # Ok::<(), scan_runtime::Error>(())

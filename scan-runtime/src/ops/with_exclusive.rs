@@ -14,8 +14,8 @@ pub struct ExclusiveInclusive<T> {
     pub inclusive: T,
 }
 
-/// An operator whose inclusive scan writes the exclusive result beside the inclusive one. By
-/// [columns](crate::Scan::columns) the two go to two arrays:
+/// An operator whose inclusive scan writes the exclusive result beside the inclusive one. A tuple of two outputs takes
+/// them apart:
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};

@@ -147,7 +147,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
 }
 
 impl<Op: ScanOp + Clone> Reduce<Op> {
-    /// Reduces an `ndarray` array along an axis, with the feature `ndarray`, as [`AxisReduce`](crate::AxisReduce) does.
+    /// Reduces an `ndarray` array along an axis, with the feature `ndarray`, as [`Reduce::axis`] does.
     /// Views that leave gaps, or have an axis inverted, are copied first.
     ///
     /// ```
@@ -167,7 +167,7 @@ impl<Op: ScanOp + Clone> Reduce<Op> {
     /// # Errors
     ///
     /// [`Error::Axis`] if the array has no such axis, or too many dimensions, and those of
-    /// [`AxisReduce::run`](crate::AxisReduce::run).
+    /// a run of [`Reduce::axis`].
     pub fn run_axis<'v, D: RemoveAxis>(
         &self,
         input: impl Into<ArrayView<'v, Op::Input, D>>,

@@ -61,7 +61,8 @@ struct Extent {
 
 /// Ways to run a scan of host memory.
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
-    /// Scans a slice into a new vector. On a GPU slices of more than 32 MiB go through the device in chunks, if
+    /// Scans an input into a new vector: a slice, [another array](crate::arrays), or a tuple with an array for each field
+    /// of a struct. On a GPU slices of more than 32 MiB go through the device in chunks, if
     /// [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing else.
     ///
     /// # Errors
@@ -73,7 +74,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Ok(self.run_to_vector(input, Wants::Nothing)?.0)
     }
 
-    /// Scans a slice into a new vector, and gives the total too. On the GPU it comes from the same launches.
+    /// Scans an input into a new vector, and gives the total too. On the GPU it comes from the same launches.
     ///
     /// The total is the carry after the last element, the initial value included; of a [reversed](Scan::reverse) scan,
     /// after the first one. So in a scan that restarts it is the total of the segment of this element, whatever empty
@@ -109,17 +110,56 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         self.run_to_vector(input, Wants::Last)
     }
 
-    /// Scans a slice into another one of the same length.
+    /// Scans an input into an output of the same length: slices, [other arrays](crate::arrays), or a tuple with an array
+    /// for each field of a struct.
+    ///
+    /// ```
+    /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
+    ///
+    /// /// `h[i] = gate[i] * h[i-1] + token[i]`, with gates of at most 1.
+    /// struct Recurrence;
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Step {
+    ///     gate: f32,
+    ///     token: f32,
+    /// }
+    ///
+    /// #[scan_op]
+    /// impl ScanOp for Recurrence {
+    ///     type Input = Step;
+    ///     type State = Step;
+    ///     type Output = f32;
+    ///     fn lift(step: Step) -> Step {
+    ///         step
+    ///     }
+    ///     fn combine(a: Step, b: Step) -> Step {
+    ///         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
+    ///     }
+    ///     fn project(h: Step) -> f32 {
+    ///         h.token
+    ///     }
+    /// }
+    ///
+    /// let (gates, tokens) = (vec![0.5, 0.5, 0.25], vec![8.0, 2.0, 4.0]);
+    /// let mut states = [0.0; 3];
+    /// Scanner::new()?.scan(Recurrence).run_into((&gates, &tokens), &mut states)?;
+    /// assert_eq!(states, [8.0, 6.0, 5.5]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`run`](Scan::run), and [`Error::Length`] if the lengths differ. After an error the output's content is
-    /// unspecified.
+    /// As [`run`](Scan::run), [`Error::Length`] if the lengths differ, [`Error::ColumnLength`] if the arrays of the input,
+    /// or those of the output, are not of one length, [`Error::UnknownLength`] if none has a length,
+    /// [`Error::IndexOutOfBounds`] for an index that is not in its array, and [`Error::ComputedIndex`] for one that the
+    /// operator computes. After an error the output's content is unspecified.
     pub fn run_into(&self, input: impl HostInput<Op::Input>, output: impl HostOutput<Op::Output>) -> Result<(), Error> {
         self.run_arrays(input, output, |_| Ok(Wants::Nothing)).map(drop)
     }
 
-    /// Scans a slice into another one of the same length, and gives the total, as
+    /// Scans an input into an output of the same length, and gives the total, as
     /// [`run_with_total`](Scan::run_with_total) does.
     ///
     /// ```
@@ -230,7 +270,7 @@ fn layouts<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>() -> 
 
 /// Scans that give the total of each segment as well.
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
-    /// Scans a slice into a new vector, and gives the total of each segment as well, which are [rows](Scan::rows), or
+    /// Scans an input into a new vector, and gives the total of each segment as well, which are [rows](Scan::rows), or
     /// lie between [offsets](Scan::by_offsets) from 0 to the length of the input. It is the carry after the last
     /// element of the segment (before its first one, of a [reversed](Scan::reverse) scan), the initial value included;
     /// of an empty segment it is the initial value, or else the identity, or the `START` of a
@@ -288,7 +328,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Ok((output, totals))
     }
 
-    /// Scans a slice into another one of the same length, and writes the total of each segment, as
+    /// Scans an input into an output of the same length, and writes the total of each segment, as
     /// [`run_with_totals`](Scan::run_with_totals) gives it.
     ///
     /// ```
@@ -452,6 +492,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         Lanes { len: extent.input, memory, row, axis: along.map(|along| &along.axis) }
     }
 
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     fn run_to_vector<I: HostInput<Op::Input>>(
         &self,
         input: I,
@@ -555,8 +596,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         }
         match (has_values, wants) {
             (true, Wants::Last) => Err(PlanError::TotalOfEach.into()),
-            // SAFETY: the caller vouches for the memory.
             (true, _) | (_, Wants::PerSegment(_)) => {
+                // SAFETY: the caller vouches for the memory.
                 unsafe { self.run_each(memory, len, layouts, wants) }.map(|()| None)
             }
             (false, _) => match self.scanner.engine() {

@@ -151,7 +151,7 @@ fn others(kinds: &mut Kinds) {
         })
     });
     kinds.add("chunks_indices", "a recurrence by columns, (&gates, indices()) to discard(), with the total", |calls| {
-        let scan = scanner_with(staging())?.scan(Recurrence).columns();
+        let scan = scanner_with(staging())?.scan(Recurrence);
         let gates = vec![3; LEN];
         calls.twice(|| scan.run_into_with_total((&gates, indices()), discard()))
     });
@@ -160,7 +160,7 @@ fn others(kinds: &mut Kinds) {
         "by columns, rows(500).init_each(&values), with totals, with neighbours",
         |calls| {
             let (values, mut totals) = (maps(20), maps(20));
-            let scan = scanner_with(staging())?.scan(Recurrence).rows(500).init_each(&values).columns();
+            let scan = scanner_with(staging())?.scan(Recurrence).rows(500).init_each(&values);
             let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             let expected = [&[7], &tokens[..LEN - 1]].concat();
             let expected: Vec<u32> =
@@ -176,7 +176,7 @@ fn others(kinds: &mut Kinds) {
         "chunks_scatter",
         "a recurrence by columns, (&gates, &tokens) to scatter(&mut states, &places)",
         |calls| {
-            let scan = scanner_with(staging())?.scan(Recurrence).reverse().columns();
+            let scan = scanner_with(staging())?.scan(Recurrence).reverse();
             let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             let places: Vec<u32> = tokens.iter().rev().copied().collect();
             calls.gives(&places, || {
@@ -189,7 +189,7 @@ fn others(kinds: &mut Kinds) {
         "chunks_axis_columns",
         "a recurrence along an axis, (&gates, strided(&tokens, …)), cut along the axis",
         |calls| {
-            let scan = scanner_with(staging())?.scan(Recurrence).axis(Axis::of(&[200, 50], 0)?).columns();
+            let scan = scanner_with(staging())?.scan(Recurrence).axis(Axis::of(&[200, 50], 0)?);
             let (gates, tokens, mut states) = (vec![3; LEN], (0..50).collect::<Vec<u32>>(), vec![0; LEN]);
             let expected: Vec<u32> = (0..LEN as u32).map(|index| index % 50).collect();
             calls.gives(&expected, || {

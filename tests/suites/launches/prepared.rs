@@ -97,12 +97,12 @@ fn slices(kinds: &mut Kinds) {
     });
     kinds.add(
         "prepared_axis_init_from",
-        "axis([100, 64], 1), init_from(&value).prepare(), then a run in place",
+        "axis([100, 64], 1), init_from(&value).prepare(6_400), then a run in place",
         |calls| {
             let on = OnStream::new()?;
             let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 1)?);
             let (mut buffer, value) = (on.slice("buffer", &floats(6_400))?, on.slice("value", &[1.5])?);
-            let (handle, _) = calls.record("prepare", || sums.on(&on.stream).init_from(&value).prepare())?;
+            let (handle, _) = calls.record("prepare", || sums.on(&on.stream).init_from(&value).prepare(6_400))?;
             calls.warm("run", 1, || handle.init_from(&value).run_in_place(&mut buffer))
         },
     );

@@ -173,7 +173,10 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
     assert_eq!(bundle.missing(&kernels, &limits).unwrap(), [""; 0]);
     let mut places = [0_u32; 0];
     let slices = filter.kernels_like((&flags, &values), (&mut places, &mut kept));
-    assert_eq!(bundle.missing(&slices, &limits).unwrap(), bundle.missing(&filter, &limits).unwrap());
+    assert_eq!(
+        bundle.missing(&slices, &limits).unwrap(),
+        bundle.missing(&filter.clone().per_field(), &limits).unwrap()
+    );
     let places = [0_usize; 0];
     let others = filter.kernels_like(
         (arrays::gather(&flags, &places), &values),
