@@ -1,21 +1,119 @@
 //! Streams, events, page-locked memory, and memory that does not suffice.
 
-use scan_runtime::{Error, Staging, ops};
-use scan_tests::driver;
+use scan_runtime::{
+    Axis, Error, Staging,
+    arrays::{device_gather, device_scatter},
+    ops,
+};
+use scan_tests::{columns::Recurrence, driver};
 
-use crate::kinds::{FEW, Kinds, MANY, OnStream, floats, scanner, scanner_with};
+use crate::kinds::{FEW, Kinds, MANY, OnStream, flags, floats, scanner, scanner_with};
 
 pub(crate) fn add(kinds: &mut Kinds) {
-    kinds.add("stream_with_events", "run_into on a stream of several, whose slices record events", |calls| {
-        let scanner = scanner()?;
-        let stream = scanner.context().ok_or("no context")?.new_stream()?;
-        driver::name_stream(&stream, "stream");
-        let (input, mut output) = (stream.clone_htod(&floats(FEW))?, stream.clone_htod(&floats(FEW))?);
-        driver::name(&input, "input");
-        driver::name(&output, "output");
-        let sums = scanner.scan(ops::sum::<f32>());
-        calls.twice(|| sums.on(&stream).run_into(&input, &mut output))
+    events(kinds);
+    streams(kinds);
+    memory(kinds);
+}
+
+/// A call waits for what was done with the slices it uses, and records when it has used them.
+fn events(kinds: &mut Kinds) {
+    kinds.add("events_run_into", "run_into of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        calls.twice(|| sums.on(&on.stream).run_into(&input, &mut output))
     });
+    kinds.add("events_run_in_place", "run_in_place of a slice that records events", |calls| {
+        let on = OnStream::with_events()?;
+        let (sums, mut buffer) = (on.scanner.scan(ops::sum::<f32>()), on.slice("buffer", &floats(FEW))?);
+        calls.twice(|| sums.on(&on.stream).run_in_place(&mut buffer))
+    });
+    kinds.add("events_of_all", "by_flags, init_from, len_from and the total, of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (flags, len) = (on.slice("flags", &flags(FEW, 70))?, on.slice("len", &[7_u64])?);
+        let (value, mut total) = (on.slice("value", &[1.5])?, on.slice("total", &[0.0])?);
+        calls.twice(|| {
+            let run = sums.on(&on.stream).by_flags(&flags).init_from(&value).len_from(&len);
+            run.run_into_with_total(&input, &mut output, &mut total)
+        })
+    });
+    kinds.add("events_each", "rows(100), init_each and totals, of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (values, mut totals) = (on.slice("values", &floats(10))?, on.slice("totals", &floats(10))?);
+        calls.twice(|| {
+            let run = sums.on(&on.stream).rows(100).init_each(&values);
+            run.run_into_with_totals(&input, &mut output, &mut totals)
+        })
+    });
+    kinds.add(
+        "events_columns",
+        "a recurrence by columns, gathered and scattered, of slices that record events",
+        |calls| {
+            let on = OnStream::with_events()?;
+            let scan = on.scanner.scan(Recurrence);
+            let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &[5_u32; FEW])?);
+            let (from, to) = (on.slice("from", &[3_u32; FEW])?, on.slice("to", &[3_u32; FEW])?);
+            let mut states = on.slice("states", &[0_u32; FEW])?;
+            calls.twice(|| {
+                let (inputs, output) = ((device_gather(&gates, &from), &tokens), device_scatter(&mut states, &to));
+                scan.on(&on.stream).columns().run_into(inputs, output)
+            })
+        },
+    );
+    kinds.add("events_axis", "axis([100, 10], 0), init_each and totals, of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 10], 0)?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (values, mut totals) = (on.slice("values", &floats(10))?, on.slice("totals", &floats(10))?);
+        calls.twice(|| sums.on(&on.stream).init_each(&values).run_into_with_totals(&input, &mut output, &mut totals))
+    });
+    kinds.add("events_reduce", "a reduction by_flags with the count, of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let (sum, flags) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("flags", &flags(FEW, 70))?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let mut count = on.slice("count", &[0_u64])?;
+        calls.twice(|| sum.on(&on.stream).by_flags(&flags).run_into_with_count(&input, &mut output, &mut count))
+    });
+    kinds.add("events_prepared", "a run of a handle, of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (value, mut total) = (on.slice("value", &[1.5])?, on.slice("total", &[0.0])?);
+        let handle = sums.on(&on.stream).init_from(&value).prepare_with_total(FEW)?;
+        calls.record("run", || handle.init_from(&value).run_into_with_total(&input, &mut output, &mut total))?;
+        Ok(())
+    });
+    kinds.add("events_of_nothing", "totals of nothing, of slices that record events", |calls| {
+        let on = OnStream::with_events()?;
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
+        let (value, mut total) = (on.slice("value", &[1.5])?, on.slice("total", &[0.0])?);
+        let (input, mut output) = (input.slice(..0), output.slice_mut(..0));
+        calls.record("the identity", || sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))?;
+        calls.record("the initial value", || {
+            sums.on(&on.stream).init_from(&value).run_into_with_total(&input, &mut output, &mut total)
+        })?;
+        Ok(())
+    });
+    kinds.add("events_of_another_stream", "an input and an initial value that another stream has written", |calls| {
+        let on = OnStream::with_events()?;
+        let other = on.stream.context().new_stream()?;
+        driver::name_stream(&other, "other");
+        let sums = on.scanner.scan(ops::sum::<f32>());
+        let (input, value) = (other.clone_htod(&floats(FEW))?, other.clone_htod(&[1.5])?);
+        driver::name(&input, "input");
+        driver::name(&value, "value");
+        let mut output = on.slice("output", &floats(FEW))?;
+        calls.record("run", || sums.on(&on.stream).init_from(&value).run_into(&input, &mut output))?;
+        Ok(())
+    });
+}
+
+fn streams(kinds: &mut Kinds) {
     kinds.add("stream_null", "run_into on the null stream", |calls| {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.default_stream();
@@ -45,6 +143,9 @@ pub(crate) fn add(kinds: &mut Kinds) {
         }
         calls.warm("second, again", 1, || sums.on(&second).run_into(&input, &mut output))
     });
+}
+
+fn memory(kinds: &mut Kinds) {
     kinds.add("host_page_locked", "run_into of host slices that are page-locked", |calls| {
         let scanner = scanner()?;
         let (sums, context) = (scanner.scan(ops::sum::<f32>()), scanner.context().ok_or("no context")?);
