@@ -99,6 +99,11 @@ fn host_places(kinds: &mut Kinds) {
             scan.run_into((gather(&gates, &places), &tokens), &mut states).map(|()| states.clone())
         })
     });
+    kinds.add("host_columns_new", "a recurrence, (&gates, &tokens) to a new vector, with the total", |calls| {
+        let scan = scanner()?.scan(Recurrence);
+        let (gates, tokens) = (vec![3; FEW], tokens(FEW));
+        calls.twice(|| scan.run_with_total((&gates, &tokens)))
+    });
     kinds.add("host_scatter", "a recurrence to scatter(&mut states, &places)", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW + 9]);
@@ -136,6 +141,12 @@ fn host_places(kinds: &mut Kinds) {
 }
 
 fn device(kinds: &mut Kinds) {
+    kinds.add("device_columns_new", "a recurrence, (&gates, &tokens), which allocates the states", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(Recurrence);
+        let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
+        calls.twice(|| scan.on(&on.stream).run((&gates, &tokens)))
+    });
     kinds.add("device_columns", "a recurrence, (&gates, &tokens) to &mut states", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);

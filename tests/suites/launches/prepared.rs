@@ -79,6 +79,22 @@ fn slices(kinds: &mut Kinds) {
             calls.record("prepare", || scan.on(&on.stream).prepare_like((&gates, &tokens), &mut states, FEW))?;
         calls.warm("run", 1, || handle.run_into((&gates, &tokens), &mut states))
     });
+    kinds.add("prepared_axis_columns", "a recurrence along an axis, prepare_like with totals, then runs", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(Recurrence);
+        let (gates, tokens) = (on.slice("gates", &[3_u32; 6_400])?, on.slice("tokens", &[5_u32; 6_400])?);
+        let mut states = on.slice("states", &[0_u32; 6_400])?;
+        let maps = crate::host::maps(64);
+        let (values, mut totals) = (on.slice("values", &maps)?, on.slice("totals", &maps)?);
+        let (handle, _) = calls.record("prepare", || {
+            let along = scan.on(&on.stream).along(Axis::of(&[100, 64], 0)?).init_each(&values);
+            along.prepare_like_with_totals((&gates, &tokens), &mut states, 6_400)
+        })?;
+        calls.warm("run", 1, || {
+            let run = handle.init_each(&values);
+            run.run_into_with_totals((&gates, &tokens), &mut states, &mut totals)
+        })
+    });
     kinds.add("prepared_reduce", "a reduction prepared for up to 1,000,000 elements", |calls| {
         let on = OnStream::new()?;
         let sum = on.scanner.reduce(ops::sum::<f32>());
@@ -215,6 +231,18 @@ fn host(kinds: &mut Kinds) {
         calls.record("1,000 elements", || handle.run(&input))?;
         calls.record("again", || handle.run(&input))?;
         Ok(())
+    });
+    kinds.add("prepared_host_axis", "axis([100, 64], 0).prepare, then run of host slices", |calls| {
+        let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
+        let (handle, _) = calls.record("prepare", || sums.prepare(6_400))?;
+        let input = floats(6_400);
+        calls.gives(&input, || handle.run(&input))
+    });
+    kinds.add("prepared_host_columns", "per_field().prepare, then run of (&gates, &tokens)", |calls| {
+        let scan = scanner()?.scan(Recurrence);
+        let (handle, _) = calls.record("prepare", || scan.per_field().prepare(FEW))?;
+        let (gates, tokens) = (vec![3; FEW], (0..FEW as u32).collect::<Vec<_>>());
+        calls.gives(&tokens, || handle.run((&gates, &tokens)))
     });
     kinds.add("prepared_host_rows_each", "rows(100).init_each(&values).prepare_with_totals, then runs", |calls| {
         let values = floats(10);

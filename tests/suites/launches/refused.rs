@@ -36,7 +36,20 @@ pub(crate) fn add(kinds: &mut Kinds) {
         let flags = on.slice("flags", &vec![true; FEW - 1])?;
         calls.refuse("fewer flags", || sums.on(&on.stream).by_flags(&flags).run_into(&input, &mut output))?;
         calls.refuse("part of a row", || sums.on(&on.stream).rows(300).run_into(&input, &mut output))?;
+        let (host_flags, host_values) = (vec![true; FEW], floats(10));
+        let by_flags = sums.clone().by_flags(&host_flags);
+        calls.refuse("flags in host memory", || by_flags.on(&on.stream).run_into(&input, &mut output))?;
+        let by_rows = sums.clone().rows(100).init_each(&host_values);
+        calls.refuse("values in host memory", || by_rows.on(&on.stream).run_into(&input, &mut output))?;
+        let (axis, mut total) = (Axis::of(&[10, 100], 0)?, on.slice("total", &[0.0])?);
         let len = on.slice("len", &[7_u64])?;
+        calls.refuse("the last total along an axis", || {
+            let along = sums.on(&on.stream).along(axis.clone());
+            along.run_into_with_total(&input, &mut output, &mut total)
+        })?;
+        calls.refuse("a length along an axis", || {
+            sums.on(&on.stream).along(axis.clone()).len_from(&len).run_into(&input, &mut output)
+        })?;
         calls.refuse("a new output of unknown length", || sums.on(&on.stream).len_from(&len).run(&input))?;
         let columns = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[1_u32; 3])?, on.slice("tokens", &[1_u32; 2])?);

@@ -60,7 +60,7 @@ fn events(kinds: &mut Kinds) {
             let mut states = on.slice("states", &[0_u32; FEW])?;
             calls.twice(|| {
                 let (inputs, output) = ((device_gather(&gates, &from), &tokens), device_scatter(&mut states, &to));
-                scan.on(&on.stream).columns().run_into(inputs, output)
+                scan.on(&on.stream).run_into(inputs, output)
             })
         },
     );

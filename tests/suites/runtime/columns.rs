@@ -1,7 +1,7 @@
 //! Scans by columns on the CPU against a plain loop, bit for bit, and what is refused.
 
 use scan_codegen::{Arrays, ScanSpec};
-use scan_runtime::{Error, ScanKind, ScanOp, Scanner, ops};
+use scan_runtime::{Axis, Error, ScanKind, ScanOp, Scanner, ops};
 use scan_tests::{
     columns::{ColumnsOperator, Reading, Recurrence, Step, Summarize, Summary},
     reference::{self, WAYS},
@@ -59,6 +59,38 @@ fn numbers_of_any_type_lie_in_arrays() {
     }
     assert_eq!(counted(&[1_u8, 2, 3]), (vec![0, 1, 3], vec![1, 3, 6]));
     assert_eq!(counted(&[1.5_f64, 2.0]), (vec![0.0, 1.5], vec![1.5, 3.5]));
+}
+
+/// New results, handles and axes take several arrays as well as one, and give the same of both.
+#[test]
+fn every_run_takes_several_arrays() {
+    let (rows, row) = (60, 50);
+    let input = Recurrence::inputs(rows * row, 5);
+    let gates: Vec<u32> = input.iter().map(|step| step.gate).collect();
+    let tokens: Vec<u32> = input.iter().map(|step| step.token).collect();
+    let scan = Scanner::cpu().scan(Recurrence);
+    assert_eq!(scan.run((&gates, &tokens)).unwrap(), scan.run(&input).unwrap());
+    let handle = scan.clone().prepare(input.len()).unwrap();
+    assert_eq!(handle.run((&gates, &tokens)).unwrap(), scan.run(&input).unwrap());
+    let longer = (&[&gates[..], &[1]].concat(), &[&tokens[..], &[1]].concat());
+    assert!(matches!(handle.run(longer), Err(Error::PreparedLength { len: 3_001, .. })));
+    for axis in [Axis::of(&[rows, row], 0).unwrap(), Axis::of(&[rows, row], 1).unwrap()] {
+        let along = scan.clone().axis(axis);
+        let (found, totals) = along.run_with_totals((&gates, &tokens)).unwrap();
+        let (expected, expected_totals) = along.run_with_totals(&input).unwrap();
+        assert_eq!(found, expected);
+        assert!(totals.iter().map(|map| (map.a, map.b)).eq(expected_totals.iter().map(|map| (map.a, map.b))));
+        let handle = along.clone().prepare(input.len()).unwrap();
+        assert_eq!(handle.run((&gates, &tokens)).unwrap(), expected);
+        let short = along.prepare(input.len() - 1).unwrap();
+        assert!(matches!(short.run((&gates, &tokens)), Err(Error::PreparedLength { max_len: 2_999, .. })));
+    }
+    // One array of elements, and several of results; results of one array only.
+    let readings = Summarize::inputs(100, 3);
+    let (mut hashes, mut factors, scan) = (vec![0; 100], vec![0; 100], Scanner::cpu().scan(Summarize));
+    scan.run_into(&readings, (&mut hashes, &mut factors)).unwrap();
+    let apart = hashes.into_iter().zip(factors).map(|(hash, factor)| Summary { hash, factor });
+    assert!(apart.eq(scan.run(&readings).unwrap()));
 }
 
 #[test]
