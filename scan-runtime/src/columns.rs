@@ -138,34 +138,42 @@ tuples! {
 }
 
 /// The lengths of several arrays, which have to be the same. Arrays without memory have any.
-pub(crate) struct Lengths {
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Lengths {
     what: &'static str,
     arrays: usize,
     len: Option<usize>,
-    odd: Option<Error>,
+    /// The first array of another length than those before it, and its length.
+    odd: Option<(usize, usize)>,
 }
 
 impl Lengths {
+    #[inline]
     pub(crate) fn of(what: &'static str) -> Self {
         Lengths { what, arrays: 0, len: None, odd: None }
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, len: Option<usize>) {
         match (len, self.len) {
-            (Some(len), Some(first)) if len != first => {
-                self.odd.get_or_insert(Error::ColumnLength { what: self.what, column: self.arrays, len, first });
-            }
+            (Some(len), Some(first)) if len != first => _ = self.odd.get_or_insert((self.arrays, len)),
             _ => self.len = self.len.or(len),
         }
         self.arrays += 1;
     }
 
-    pub(crate) fn len(self) -> Result<Option<usize>, Error> {
-        self.odd.map_or(Ok(self.len), Err)
+    #[inline]
+    pub(crate) fn len(&self) -> Result<Option<usize>, Error> {
+        match (self.odd, self.len) {
+            (Some((column, len)), Some(first)) => Err(Error::ColumnLength { what: self.what, column, len, first }),
+            (_, len) => Ok(len),
+        }
     }
 }
 
 /// How many elements there are, where these are as many as the input and the output have.
+#[inline]
 pub(crate) fn common_len(input: Option<usize>, output: Option<usize>) -> Result<usize, Error> {
     match (input, output) {
         (Some(input), Some(output)) => expect_output(input, output).map(|()| input),

@@ -4,7 +4,10 @@ use scan_codegen::ArrayKind;
 
 use crate::{
     Columns, Error, ScanElement,
-    columns::kinds::{Lanes, PlacedAt, ScatterComputed, check_computed},
+    columns::{
+        Lengths,
+        kinds::{Lanes, PlacedAt, ScatterComputed, check_computed},
+    },
     cpu::{Apart, Reader, Writer},
     device::arguments::{Layout, One, PerField},
     room::room,
@@ -39,7 +42,7 @@ pub unsafe trait HostInput<T> {
     type Held;
     /// How many items each array has, if it has a length.
     #[doc(hidden)]
-    fn items(&self, each: &mut dyn FnMut(Option<usize>));
+    fn items(&self, lengths: &mut Lengths);
     /// As many items as the lanes have, as slices have them; or none where items need no memory, because they are
     /// computed.
     #[doc(hidden)]
@@ -74,7 +77,7 @@ pub unsafe trait HostOutput<T> {
     #[doc(hidden)]
     type Held;
     #[doc(hidden)]
-    fn items(&mut self, each: &mut dyn FnMut(Option<usize>));
+    fn items(&mut self, lengths: &mut Lengths);
     /// Room for `len` items; or none where items need no `memory`, because they are not written.
     #[doc(hidden)]
     fn hold(self, array: usize, len: usize, memory: bool) -> Result<Self::Held, Error>;
@@ -111,8 +114,9 @@ macro_rules! tuples {
             type At = Apart<($($field,)*)>;
             const KINDS: &'static [ArrayKind] = &[$(kind(<$array as HostInput<$field>>::KINDS)),*];
             type Held = ($($array::Held,)*);
-            fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-                $(self.$index.items(each);)*
+            #[inline]
+    fn items(&self, lengths: &mut Lengths) {
+                $(self.$index.items(lengths);)*
             }
             fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
                 Ok(($(self.$index.hold($index, lanes)?,)*))
@@ -133,8 +137,9 @@ macro_rules! tuples {
             type At = Apart<($($field,)*)>;
             const KINDS: &'static [ArrayKind] = &[$(kind(<$array as HostOutput<$field>>::KINDS)),*];
             type Held = ($($array::Held,)*);
-            fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
-                $(self.$index.items(each);)*
+            #[inline]
+    fn items(&mut self, lengths: &mut Lengths) {
+                $(self.$index.items(lengths);)*
             }
             fn hold(self, _: usize, len: usize, memory: bool) -> Result<Self::Held, Error> {
                 Ok(($(self.$index.hold($index, len, memory)?,)*))
@@ -167,8 +172,9 @@ macro_rules! computed {
             type At = Apart<(Place, $($field,)*)>;
             const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(computed!(kind $index)),*];
             type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
-            fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
-                (0..=[$($index),*].len()).for_each(|_| each(None));
+            #[inline]
+    fn items(&mut self, lengths: &mut Lengths) {
+                (0..=[$($index),*].len()).for_each(|_| lengths.add(None));
             }
             fn hold(self, _: usize, len: usize, _: bool) -> Result<Self::Held, Error> {
                 Ok((len, room(len)?, ($(room::<$field>(len)?,)*), self.0))

@@ -78,6 +78,7 @@ impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
     }
 }
 
+#[inline]
 pub(crate) fn check_len(len: usize, max_len: usize) -> Result<(), Error> {
     if len > max_len { Err(Error::PreparedLength { len, max_len }) } else { Ok(()) }
 }

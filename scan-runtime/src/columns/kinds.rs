@@ -5,6 +5,7 @@ use std::ptr;
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
+use super::Lengths;
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset,
     device::{
@@ -380,8 +381,9 @@ unsafe impl<'a, T: 'a, S: AsRef<[T]> + ?Sized> HostInput<T> for &'a S {
     type At = *const T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
     type Held = &'a [T];
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some((**self).as_ref().len()));
+    #[inline]
+    fn items(&self, lengths: &mut Lengths) {
+        lengths.add(Some((**self).as_ref().len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<&'a [T], Error> {
         let slice = self.as_ref();
@@ -400,8 +402,9 @@ unsafe impl<T: Index> HostInput<T> for Indices {
     type At = *const T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
     type Held = Option<Vec<T>>;
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(None);
+    #[inline]
+    fn items(&self, lengths: &mut Lengths) {
+        lengths.add(None);
     }
     fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Option<Vec<T>>, Error> {
         if !lanes.memory {
@@ -423,8 +426,9 @@ unsafe impl<T: ScanElement, P: SegmentOffset> HostInput<T> for Gather<'_, T, P> 
     type At = *const T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
     type Held = Vec<T>;
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some(self.places.len()));
+    #[inline]
+    fn items(&self, lengths: &mut Lengths) {
+        lengths.add(Some(self.places.len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         check_places("input", array, self.places, self.values.len())?;
@@ -444,8 +448,9 @@ unsafe impl<'a, T: 'a, S: AsMut<[T]> + ?Sized> HostOutput<T> for &'a mut S {
     type At = *mut T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
     type Held = &'a mut [T];
-    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some((**self).as_mut().len()));
+    #[inline]
+    fn items(&mut self, lengths: &mut Lengths) {
+        lengths.add(Some((**self).as_mut().len()));
     }
     fn hold(self, array: usize, len: usize, _: bool) -> Result<&'a mut [T], Error> {
         let slice = self.as_mut();
@@ -475,8 +480,9 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostOutput<T> for Scatter<'a, 
     type At = *mut T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
     type Held = Scattering<'a, T, P>;
-    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some(self.places.len()));
+    #[inline]
+    fn items(&mut self, lengths: &mut Lengths) {
+        lengths.add(Some(self.places.len()));
     }
     fn hold(self, array: usize, len: usize, _: bool) -> Result<Scattering<'a, T, P>, Error> {
         check_places("output", array, self.places, self.results.len())?;
@@ -504,8 +510,9 @@ unsafe impl<T: ScanElement> HostOutput<T> for Discard {
     type At = *mut T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
     type Held = Option<Vec<T>>;
-    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
-        each(None);
+    #[inline]
+    fn items(&mut self, lengths: &mut Lengths) {
+        lengths.add(None);
     }
     fn hold(self, _: usize, len: usize, memory: bool) -> Result<Option<Vec<T>>, Error> {
         memory.then(|| room(len)).transpose()

@@ -3,8 +3,8 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::Lanes;
 use super::strided::{check_apart, each_place};
+use super::{Lengths, kinds::Lanes};
 use crate::{
     DeviceBuffer, Error, ScanElement,
     device::{
@@ -166,8 +166,9 @@ unsafe impl<T: ScanElement, const AFTER: bool> HostInput<T> for Neighbour<'_, T,
     type At = *const T;
     const KINDS: &'static [ArrayKind] = &[if AFTER { ArrayKind::Next } else { ArrayKind::Previous }];
     type Held = Vec<T>;
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some(self.values.len()));
+    #[inline]
+    fn items(&self, lengths: &mut Lengths) {
+        lengths.add(Some(self.values.len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         lanes.same_len(array, self.values.len())?;

@@ -3,7 +3,7 @@
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::kinds::Lanes;
+use super::{Lengths, kinds::Lanes};
 use crate::{
     DeviceBuffer, Error, ScanElement,
     device::{
@@ -114,8 +114,9 @@ unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
     type At = *const T;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Strided];
     type Held = Vec<T>;
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(None);
+    #[inline]
+    fn items(&self, lengths: &mut Lengths) {
+        lengths.add(None);
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         let Some(axis) = lanes.axis else { return Err(Error::NoAxis { array }) };

@@ -17,6 +17,7 @@ use crate::{
     host::{HostInput, HostOutput},
     prepared::check_len,
     room::room,
+    scan::AxisLayout,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -70,6 +71,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::Length`]
     /// if there are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and
     /// [`Error::OffsetPastEnd`] if the offsets are none.
+    #[inline]
     pub fn run(&self, input: impl HostInput<Op::Input>) -> Result<Vec<Op::Output>, Error> {
         Ok(self.run_to_vector(input, Wants::Nothing)?.0)
     }
@@ -102,6 +104,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// # Errors
     ///
     /// As [`run`](Scan::run).
+    #[inline]
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_total(
         &self,
@@ -155,6 +158,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// or those of the output, are not of one length, [`Error::UnknownLength`] if none has a length,
     /// [`Error::IndexOutOfBounds`] for an index that is not in its array, and [`Error::ComputedIndex`] for one that the
     /// operator computes. After an error the output's content is unspecified.
+    #[inline]
     pub fn run_into(&self, input: impl HostInput<Op::Input>, output: impl HostOutput<Op::Output>) -> Result<(), Error> {
         self.run_arrays(input, output, |_| Ok(Wants::Nothing)).map(drop)
     }
@@ -188,6 +192,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a
     /// GPU leaves each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
+    #[inline]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -319,7 +324,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         input: impl HostInput<Op::Input>,
     ) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
         let mut lengths = Lengths::of("input");
-        input.items(&mut |items| lengths.add(items));
+        input.items(&mut lengths);
         let count = self.count_each(self.new_extent(lengths.len()?)?.len)?;
         let mut totals = room::<Op::Carry>(count)?;
         let (output, _) = self.run_to_vector(input, Wants::PerSegment(totals.as_mut_ptr()))?;
@@ -458,6 +463,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     }
 
     /// The lengths of what a run works on, whose arrays have these lengths.
+    #[inline]
     fn extent(&self, input: Option<usize>, output: Option<usize>) -> Result<Extent, Error> {
         match &self.along {
             Some(along) => {
@@ -472,6 +478,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     }
 
     /// The same of a run into new memory.
+    #[inline]
     fn new_extent(&self, input: Option<usize>) -> Result<Extent, Error> {
         match &self.along {
             Some(along) if along.axis.output_len() != along.axis.len() => Err(along.gaps()),
@@ -480,6 +487,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     }
 
     /// What the arrays of an input are held for.
+    #[inline]
     fn lanes(&self, extent: Extent, wants: &Wants<Op::Carry>) -> Lanes<'_> {
         let on_cpu = matches!(self.scanner.engine(), Engine::Cpu { .. });
         // Kernels of columns read no indices.
@@ -492,6 +500,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         Lanes { len: extent.input, memory, row, axis: along.map(|along| &along.axis) }
     }
 
+    #[inline]
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     fn run_to_vector<I: HostInput<Op::Input>>(
         &self,
@@ -499,7 +508,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         wants: Wants<Op::Carry>,
     ) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         let mut lengths = Lengths::of("input");
-        input.items(&mut |items| lengths.add(items));
+        input.items(&mut lengths);
         let extent = self.new_extent(lengths.len()?)?;
         let input = input.hold(0, self.lanes(extent, &wants))?;
         let mut output = room(extent.output)?;
@@ -514,6 +523,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     }
 
     /// Runs over the arrays of an input and of an output.
+    #[inline]
     fn run_arrays<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
         input: I,
@@ -521,8 +531,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         wants: impl FnOnce(usize) -> Result<Wants<Op::Carry>, Error>,
     ) -> Result<Option<Op::Carry>, Error> {
         let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
-        input.items(&mut |items| inputs.add(items));
-        output.items(&mut |items| outputs.add(items));
+        input.items(&mut inputs);
+        output.items(&mut outputs);
         let extent = self.extent(inputs.len()?, outputs.len()?)?;
         let in_memory_order = |kind: &ArrayKind| matches!(kind, ArrayKind::Slice | ArrayKind::NoMemory);
         if let Some(along) = &self.along
@@ -545,6 +555,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     }
 
     /// Runs in place.
+    #[inline]
     fn run_one<T>(
         &self,
         buffer: &mut [T],
@@ -584,15 +595,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ) -> Result<Option<Op::Carry>, Error> {
         check_len(len, self.max_len)?;
         let has_values = self.heads.given().is_some_and(|heads| heads.initial_values.is_some());
-        if let Some(along) = &self.along {
-            let request = self.call(wants.totals()).request;
-            if matches!(wants, Wants::Last) {
-                return Err(PlanError::Columns { why: NO_LAST_TOTAL }.into());
-            }
-            if !along.is_of_rows(&request) {
-                // SAFETY: the caller vouches for the memory.
-                return unsafe { self.run_columns(along, memory, layouts, wants) }.map(|()| None);
-            }
+        if let Some(along) = self.columns(&wants)? {
+            // SAFETY: the caller vouches for the memory.
+            return unsafe { self.run_columns(along, memory, layouts, wants) }.map(|()| None);
         }
         match (has_values, wants) {
             (true, Wants::Last) => Err(PlanError::TotalOfEach.into()),
@@ -608,6 +613,16 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 // SAFETY: as above.
                 Engine::Cuda(device) => unsafe { self.run_on_device(device, &memory.host(len), layouts, wants) },
             },
+        }
+    }
+
+    /// The array, if the scan is along an axis whose columns are not scanned as rows.
+    #[inline]
+    fn columns(&self, wants: &Wants<Op::Carry>) -> Result<Option<&AxisLayout>, Error> {
+        match self.along.as_deref() {
+            None => Ok(None),
+            Some(_) if matches!(wants, Wants::Last) => Err(PlanError::Columns { why: NO_LAST_TOTAL }.into()),
+            Some(along) => Ok((!along.is_of_rows(&self.call(wants.totals()).request)).then_some(along)),
         }
     }
 
