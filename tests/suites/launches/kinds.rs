@@ -105,8 +105,8 @@ impl Calls {
         Ok(())
     }
 
-    /// As [`twice`](Calls::twice), of calls that give this result, as the recorder's kernels do: of a scan its elements,
-    /// of a reduction the last element of each segment.
+    /// As [`twice`](Calls::twice), of calls that give this result, as the recorder's kernels do: of a scan its
+    /// elements, of a reduction the last element of each segment.
     pub(crate) fn gives<T: PartialEq + Debug, E: Into<Box<dyn Error>>>(
         &mut self,
         expected: &T,
@@ -187,8 +187,8 @@ impl OnStream {
         Ok(OnStream { scanner, stream })
     }
 
-    /// On a stream of several, whose slices record events: the record shows that a call waits for what it uses before the
-    /// launch, and tells others behind it.
+    /// On a stream of several, whose slices record events: the record shows that a call waits for what it uses before
+    /// the launch, and records events behind it.
     pub(crate) fn with_events() -> Result<Self, Box<dyn Error>> {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;

@@ -345,7 +345,7 @@ functions! {
         let (mut state, allocated) = allocate(bytes, Kind::Device);
         match allocated {
             Ok(address) => {
-                state.say(|state| {
+                state.say_of_slice(|state| {
                     format!("allocate {bytes} bytes, {}, on {}", state.place(address), stream_name(state, stream))
                 });
                 // SAFETY: the caller gives a place for it.
@@ -562,8 +562,8 @@ functions! {
 
     fn cuEventCreate(event: *mut CUevent, _flags: c_uint) {
         let mut state = state();
-        let handle = state.new_object();
-        state.say(|state| format!("create {}", state.object(handle, "e")));
+        let handle = state.new_event();
+        state.say_of_slice(|state| format!("create {}", state.object(handle, "e")));
         // SAFETY: the caller gives a place for it.
         unsafe { put(event, handle as CUevent) }
     }

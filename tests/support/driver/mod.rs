@@ -8,7 +8,8 @@
 //!
 //! Memory, streams and events are named in the order in which a record mentions them: `d0` in device memory, `h0` in
 //! page-locked memory of the host, `s0` a stream, `e0` an event, `g0` a graph; `d0+16` is 16 bytes from the beginning,
-//! `host` any other memory of the host, and `?` what is no memory of this driver. Queries are not recorded.
+//! `host` any other memory of the host, and `?` what is no memory of this driver. The events of a slice of cudarc's are
+//! `d0.read` and `d0.write`; waits in a row, and events recorded in a row, are sorted. Queries are not recorded.
 //!
 //! It serves one thread: records of calls that run at the same time mix.
 

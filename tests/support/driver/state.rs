@@ -49,6 +49,8 @@ struct Object {
     name: Option<String>,
     /// Whether what is enqueued goes into a graph.
     captures: bool,
+    /// Of an event: the memory of the slice that it belongs to, and which of the slice's events it is.
+    of: Option<(u64, &'static str)>,
 }
 
 /// A loaded module.
@@ -80,6 +82,8 @@ pub(super) struct State {
     /// How many names of each kind have been given.
     named: BTreeMap<&'static str, usize>,
     handles: usize,
+    /// What has been allocated last, and the events created since, if nothing else has been done.
+    since: Option<(u64, Vec<usize>)>,
     modules: BTreeMap<usize, Module>,
     functions: BTreeMap<usize, Function>,
     /// Programs of the compiler.
@@ -100,6 +104,7 @@ impl State {
             objects: BTreeMap::new(),
             named: BTreeMap::new(),
             handles: 0x1000,
+            since: None,
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             programs: BTreeMap::new(),
@@ -114,7 +119,19 @@ impl State {
 
     pub(super) fn end(&mut self) -> String {
         self.recording = false;
-        std::mem::take(&mut self.lines)
+        let lines = std::mem::take(&mut self.lines);
+        // Of waits in a row, and of events recorded in a row, the order does not matter.
+        let way = |line: &str| (line.contains(" waits for "), line.starts_with("record "));
+        let lines: Vec<_> = lines.lines().collect();
+        let rows = lines.chunk_by(|a, b| way(a) == way(b));
+        let sorted = rows.flat_map(|row| {
+            let mut row = row.to_vec();
+            if way(row[0]) != (false, false) {
+                row.sort_unstable();
+            }
+            row
+        });
+        sorted.map(|line| format!("{line}\n")).collect()
     }
 
     /// Forgets all names.
@@ -126,6 +143,12 @@ impl State {
 
     /// Records a call.
     pub(super) fn say(&mut self, line: impl FnOnce(&mut State) -> String) {
+        self.since = None;
+        self.say_of_slice(line);
+    }
+
+    /// Records a call that may be one of those that make a slice.
+    pub(super) fn say_of_slice(&mut self, line: impl FnOnce(&mut State) -> String) {
         if self.recording {
             let line = line(self);
             let _ = writeln!(self.lines, "{line}");
@@ -148,6 +171,7 @@ impl State {
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()?;
         // SAFETY: the layout has a size.
         let pointer = unsafe { alloc_zeroed(layout) } as u64;
+        self.since = (kind == Kind::Device).then(|| (pointer, Vec::new()));
         (pointer != 0).then(|| {
             self.memory.insert(pointer, Memory { bytes: bytes as u64, kind, name: None });
             pointer
@@ -265,6 +289,21 @@ impl State {
         handle
     }
 
+    /// An event. cudarc creates two behind the allocation of a slice, for its reads and its writes.
+    pub(super) fn new_event(&mut self) -> usize {
+        let handle = self.new_object();
+        let Some((address, events)) = &mut self.since else { return handle };
+        events.push(handle);
+        if let [read, write] = events[..] {
+            let address = *address;
+            self.since = None;
+            for (event, which) in [(read, "read"), (write, "write")] {
+                self.objects.entry(event).or_default().of = Some((address, which));
+            }
+        }
+        handle
+    }
+
     pub(super) fn forget_object(&mut self, handle: usize) -> bool {
         self.objects.remove(&handle).is_some()
     }
@@ -280,6 +319,10 @@ impl State {
             ("s", PER_THREAD, _) => "the thread's stream".to_owned(),
             (_, _, None) => "?".to_owned(),
             (_, _, Some(Object { name: Some(name), .. })) => name.clone(),
+            (_, _, Some(Object { of: Some((address, which)), .. })) => {
+                let (address, which) = (*address, *which);
+                format!("{}.{which}", self.place(address))
+            }
             _ => {
                 let name = self.next_name(kind);
                 self.name_object(handle, &name);
