@@ -170,11 +170,14 @@ pub fn render_last_results_from(
 ) -> Result<KernelSource, RenderError> {
     let text = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
     let parts = match plan.segments {
-        Segments::Rows => vec!["types", "last_results_of_rows"],
-        Segments::Offsets(_) => vec!["types", "last_results_of_offsets"],
-        _ => vec!["types", heads::source(&plan.segments), "last_results_counted"],
+        Segments::Rows => vec!["last_results_of_rows"],
+        Segments::Offsets(_) => vec!["last_results_of_offsets"],
+        _ => vec![heads::source(&plan.segments), "last_results_counted"],
     };
     let rooms = rooms_of(&text, plan)?;
+    // All types, also those that these kernels do not name.
+    let types = templates.part("types", &rooms)?;
+    let text = OperatorText { text: format!("{}\n{types}\n", text.text), ..text };
     source(templates, text, &rooms, parts)
 }
 
