@@ -227,6 +227,7 @@ const PARTS: &[Part] = parts! {
         "pipeline/tiles": "kernel/pipeline/tiles",
         "pipeline/total": "kernel/pipeline/total",
         "pipeline/transfer": "kernel/pipeline/transfer",
+        "pipeline/whole_run": "kernel/pipeline/whole_run",
         "pipeline/window": "kernel/pipeline/window",
         "pipeline/window_of_own": "kernel/pipeline/window_of_own",
         "pipeline/window_of_packets": "kernel/pipeline/window_of_packets",

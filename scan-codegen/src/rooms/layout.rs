@@ -15,7 +15,6 @@ pub(crate) struct LayoutWords {
     teams: u32,
     stages: u32,
     run: u32,
-    tile: u32,
     /// How many statuses a warp loads at once, how many of them a lane, and how many warps do so.
     window: u32,
     statuses_per_lane: u32,
@@ -46,7 +45,6 @@ impl LayoutWords {
             teams: pipeline.teams,
             stages: pipeline.stages,
             run: plan.run,
-            tile: plan.tile,
             window: if is_grouped { pipeline.window } else { WARP * pipeline.statuses_per_lane },
             statuses_per_lane: pipeline.statuses_per_lane,
             folding_warps: if is_grouped { 2 } else { pipeline.look_ahead_warps.max(1) },

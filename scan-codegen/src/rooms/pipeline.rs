@@ -26,8 +26,7 @@ pub(crate) struct PipelineWords {
     /// The look-ahead warps, and the roles of warps besides those that every block has.
     look_ahead_warps: &'static str,
     roles: Vec<RoleWords>,
-    /// How a run of a whole tile is folded, and how it is scanned.
-    fold_run: &'static str,
+    /// How a run of a whole tile is scanned.
     scanned: ScannedWords,
     /// Where the results of a tile that is not whole go, and the type of that.
     part_results: &'static str,
@@ -95,12 +94,6 @@ impl PipelineWords {
                 "warp == LOOK_AHEAD_WARP"
             },
             roles,
-            fold_run: match pipeline.keeps_states || pipeline.run_parts > 1 {
-                true => "aggregate = fold_run(op, stage, at, folded.heads, start, segment, place);",
-                false => {
-                    "Run run = run_of(stage, place);\n    aggregate = reduce_run(op, run, folded.heads, start, segment, RUN);"
-                }
-            },
             scanned: ScannedWords { run, run_of, item, item_of, advance },
             part_results,
             part_outputs,
@@ -138,8 +131,8 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Ve
         (true, _, _) => ["pipeline/kept_states"].as_slice(),
         (_, true, true) => &["pipeline/run_part", "pipeline/run_parts_from_end"],
         (_, true, false) => &["pipeline/run_part", "pipeline/run_parts"],
-        (_, _, true) => &["reduce_run_from_end"],
-        (_, _, false) => &["reduce_run"],
+        (_, _, true) => &["reduce_run_from_end", "pipeline/whole_run"],
+        (_, _, false) => &["reduce_run", "pipeline/whole_run"],
     });
     parts.extend((!pipeline.keeps_states).then_some("pipeline/no_kept_states"));
     parts.push(if from_end { "pipeline/elements_from_end" } else { "pipeline/elements" });
