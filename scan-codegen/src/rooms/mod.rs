@@ -2,7 +2,7 @@
 //!
 //! A room is some templates that read the same words. It chooses among them: they define the same functions, whichever
 //! is chosen. One struct has its words, which templates read by the room's name: `{{ heads.offset }}`. A template sees
-//! the words of its room, the [types](types) and, where the room has kernels, what all [kernels](kernel) begin with; a
+//! the words of its room, the [types] and, where the room has kernels, what all [kernels](kernel) begin with; a
 //! word of another room is an error.
 
 use std::collections::BTreeMap;
