@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::Serialize;
-use tera::Context;
 
 use crate::{
     constants::WARP,
@@ -12,14 +11,18 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
-    render::{KernelSource, finish, text_of},
-    rooms::heads::{self, HeadsWords},
+    render::{KernelSource, source},
+    rooms::{
+        Room, Rooms, Words,
+        heads::{self, HeadsWords},
+        kernel::KernelWords,
+        types::{HeadingWords, TypesWords},
+    },
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     segments::Segments,
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    used::used,
     weight::{Places, WRITTEN_OUT},
 };
 
@@ -139,23 +142,17 @@ impl LastResultsPlan {
     }
 }
 
+/// What the templates of last results speak of.
 #[derive(Serialize)]
-struct Words {
-    operator: String,
-    prefix: String,
-    input: String,
-    /// The type by which a source has its elements.
-    inputs: &'static str,
-    state: String,
-    output: String,
-    carry_type: String,
-    #[serde(flatten)]
-    heads: HeadsWords,
+struct LastResultsWords {
     threads: u32,
     run: u32,
-    in_registers: bool,
-    description: String,
-    strategy: &'static str,
+    /// The type of an offset.
+    offset: &'static str,
+}
+
+impl Words for LastResultsWords {
+    const ROOM: Room = Room::LastResults;
 }
 
 /// Writes the kernels that take the last result of each segment. A pure function, like [`render`](crate::render()).
@@ -171,37 +168,31 @@ pub fn render_last_results_from(
     plan: &LastResultsPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let words = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
-    let context = Context::from_serialize(&words_of(&words, plan))?;
+    let text = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
     let parts = match plan.segments {
         Segments::Rows => vec!["last_results_of_rows"],
         Segments::Offsets(_) => vec!["last_results_of_offsets"],
         _ => vec![heads::source(&plan.segments), "last_results_counted"],
     };
-    let kernels = text_of(templates, parts, &context)?;
-    let heading = templates.render("heading", &context)?;
-    let types = templates.render("types", &context)?;
-    let text = format!("{heading}{}\n{types}\n{}", words.text, used(&kernels));
-    Ok(finish(&text, words.prefix))
+    let rooms = rooms_of(&text, plan)?;
+    // All types, also those that these kernels do not name.
+    let types = templates.part("types", &rooms)?;
+    let text = OperatorText { text: format!("{}\n{types}\n", text.text), ..text };
+    source(templates, text, &rooms, parts)
 }
 
-/// What the templates of these kernels may speak of.
-pub(crate) fn words_of(text: &OperatorText, plan: &LastResultsPlan) -> impl Serialize + use<> {
-    Words {
-        operator: text.operator.clone(),
-        prefix: text.prefix.clone(),
-        input: text.input.clone(),
-        inputs: "const Input*",
-        state: text.state.clone(),
-        output: text.output.clone(),
-        carry_type: text.carry_type.clone(),
-        heads: HeadsWords::new(&ScanSpec::inclusive().with_segments(plan.segments.clone())),
-        threads: plan.threads,
-        run: RUN,
-        in_registers: false,
-        description: format!("last result of each segment, {}", plan.segments),
-        strategy: if plan.counts() { "counts of blocks, their prefixes, places" } else { "a thread per segment" },
-    }
+/// The words of these kernels.
+pub(crate) fn rooms_of(text: &OperatorText, plan: &LastResultsPlan) -> Result<Rooms, RenderError> {
+    let spec = ScanSpec::inclusive().with_segments(plan.segments.clone());
+    let description = format!("last result of each segment, {}", plan.segments);
+    let strategy = if plan.counts() { "counts of blocks, their prefixes, places" } else { "a thread per segment" };
+    let words = LastResultsWords { threads: plan.threads, run: RUN, offset: plan.segments.offset_word() };
+    Rooms::default()
+        .with(&HeadingWords::new(description, strategy))?
+        .with(&TypesWords::new(text))?
+        .with(&KernelWords::new(&spec, text, None))?
+        .with(&HeadsWords::new(&spec, false))?
+        .with(&words)
 }
 
 #[cfg(test)]

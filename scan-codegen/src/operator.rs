@@ -63,7 +63,7 @@ impl OpSource {
     /// for long inputs keep them there; else 0.
     pub(crate) fn table_bytes(&self) -> u32 {
         let tables = self.parameters.iter().flat_map(ElementType::short_tables).map(|(_, _, short)| short.room);
-        let constants = self.constants().into_iter().filter_map(|(ty, _)| Some(ty.kept_constant()?.1));
+        let constants = self.constants().into_iter().filter_map(|(ty, _)| ty.kept_constant()).map(|(_, bytes)| bytes);
         let bytes = tables.chain(constants).fold(0, u32::saturating_add);
         if bytes > SHORT_TABLES { 0 } else { bytes }
     }

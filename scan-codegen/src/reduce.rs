@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::Serialize;
-use tera::Context;
 
 use crate::{
     constants::MOST_THREADS,
@@ -13,16 +12,18 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
     plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
-    render::{KernelSource, finish, text_of},
+    render::{KernelSource, source},
     rooms::{
+        Room, Rooms, Words,
         algebra::{self, AlgebraWords},
-        start::{self, StartWords},
+        kernel::KernelWords,
+        start,
+        types::{HeadingWords, TypesWords},
     },
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    used::used,
     weight::{Decided, Places, WRITTEN_OUT, Weights},
 };
 
@@ -175,21 +176,19 @@ impl ReductionPlan {
     }
 }
 
+/// What the templates of reductions speak of.
 #[derive(Serialize)]
-struct Words<'a> {
-    #[serde(flatten)]
-    operator: &'a OperatorText,
-    #[serde(flatten)]
-    algebra: AlgebraWords,
-    #[serde(flatten)]
-    start: StartWords,
+struct ReduceWords {
     threads: u32,
-    tile: u32,
+    elements: u32,
     run: u32,
     coarsened: bool,
+    /// The function that reduces a tile.
     tree: String,
-    description: String,
-    strategy: String,
+}
+
+impl Words for ReduceWords {
+    const ROOM: Room = Room::Reduce;
 }
 
 /// Renders the kernels of a reduction. A pure function, like [`render`](crate::render()).
@@ -213,8 +212,7 @@ pub fn render_reduction_from(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let words = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
-    let context = Context::from_serialize(&words_of(operator, &words, plan))?;
+    let text = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
     let trees: &[&str] = match plan.reduction {
         Reduction::Divergent => &["reduce_divergent"],
         Reduction::Contiguous => &["reduce_contiguous"],
@@ -226,9 +224,8 @@ pub fn render_reduction_from(
     parts.extend([algebra::cursor(operator), "reduce_tile"]);
     parts.extend(trees);
     parts.push("reduce_kernels");
-    let kernels = text_of(templates, parts, &context)?;
-    let heading = templates.render("heading", &context)?;
-    Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
+    let rooms = rooms_of(operator, &text, plan)?;
+    source(templates, text, &rooms, parts)
 }
 
 /// The scan whose last result it is.
@@ -237,24 +234,22 @@ fn spec_of(plan: &ReductionPlan) -> ScanSpec {
     if plan.initial_value { spec.with_initial_value() } else { spec }
 }
 
-/// What the templates of these kernels may speak of.
-pub(crate) fn words_of<'a>(
-    operator: &OpSource,
-    text: &'a OperatorText,
-    plan: &ReductionPlan,
-) -> impl Serialize + use<'a> {
-    Words {
-        operator: text,
-        algebra: AlgebraWords::new(operator, false, false),
-        start: StartWords::new(&spec_of(plan), &text.start, None),
+/// The words of these kernels.
+pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &ReductionPlan) -> Result<Rooms, RenderError> {
+    let initial_value = if plan.initial_value { " with an initial value" } else { "" };
+    let words = ReduceWords {
         threads: plan.threads,
-        tile: plan.tile,
+        elements: plan.tile,
         run: plan.run,
         coarsened: plan.reduction == Reduction::Coarsened,
         tree: format!("{}_tree", plan.reduction.name()),
-        description: format!("reduction{}", if plan.initial_value { " with an initial value" } else { "" }),
-        strategy: plan.reduction.to_string(),
-    }
+    };
+    Rooms::default()
+        .with(&HeadingWords::new(format!("reduction{initial_value}"), plan.reduction))?
+        .with(&TypesWords::new(text))?
+        .with(&KernelWords::new(&spec_of(plan), text, None))?
+        .with(&AlgebraWords::new(operator, false, false))?
+        .with(&words)
 }
 
 #[cfg(test)]

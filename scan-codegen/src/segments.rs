@@ -46,18 +46,6 @@ impl OffsetWidth {
     }
 }
 
-/// The variables of the kernel templates for segments.
-pub(crate) struct SegmentWords {
-    /// `flags`, `bits`, `keys`, `offsets` or `rows`; empty for a scan without segments.
-    pub(crate) heads_by: &'static str,
-    /// The type of an offset.
-    pub(crate) offset: &'static str,
-    /// The type of the words in which keys are read.
-    pub(crate) key_word: &'static str,
-    /// The number of words of a key.
-    pub(crate) key_words: usize,
-}
-
 impl Segments {
     /// Whether the scan is not segmented.
     pub fn is_none(&self) -> bool {
@@ -78,13 +66,17 @@ impl Segments {
         }
     }
 
-    pub(crate) fn words(&self) -> SegmentWords {
-        let offset = match self {
+    /// The type of an offset in kernels.
+    pub(crate) fn offset_word(&self) -> &'static str {
+        match self {
             Segments::Offsets(width) => width.word(),
             _ => "",
-        };
-        // The widest words that a key's alignment allows.
-        let (key_word, key_words) = match self {
+        }
+    }
+
+    /// The type of the words in which kernels read keys, the widest that their alignment allows, and the words of a key.
+    pub(crate) fn key_words(&self) -> (&'static str, usize) {
+        match self {
             Segments::Keys(key) => match key.align {
                 1 => ("unsigned char", key.size),
                 2 => ("unsigned short", key.size / 2),
@@ -92,16 +84,7 @@ impl Segments {
                 _ => ("unsigned long long", key.size / 8),
             },
             _ => ("", 0),
-        };
-        let heads_by = match self {
-            Segments::None => "",
-            Segments::HeadFlags => "flags",
-            Segments::HeadBits => "bits",
-            Segments::Keys(_) => "keys",
-            Segments::Offsets(_) => "offsets",
-            Segments::Rows => "rows",
-        };
-        SegmentWords { heads_by, offset, key_word, key_words }
+        }
     }
 }
 
@@ -149,10 +132,7 @@ mod tests {
 
     #[test]
     fn keys_are_compared_in_the_widest_words() {
-        let words = |primitive| {
-            let words = Segments::Keys(ElementType::primitive(primitive)).words();
-            (words.key_word, words.key_words)
-        };
+        let words = |primitive| Segments::Keys(ElementType::primitive(primitive)).key_words();
         assert_eq!(words(Primitive::Bool), ("unsigned char", 1));
         assert_eq!(words(Primitive::F64), ("unsigned long long", 1));
         assert_eq!(words(Primitive::I128), ("unsigned long long", 2));

@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use tera::Value;
 
 use crate::{
-    Arrays, DeviceLimits, ElementType, Overrides, Primitive, Reduction, ScanSpec, Segments, columns, last_results,
+    ArrayKind, ArrayKinds, Arrays, DeviceLimits, ElementType, OffsetWidth, Overrides, Primitive, Reduction,
+    RenderError, ScanSpec, Segments, columns, last_results,
     operator::{FunctionSource, OpSource, Piece, operator_of},
-    operator_text::operator_text,
+    operator_text::{KeptConstant, operator_text},
     plan, plan_columns, plan_last_results, plan_reduction, reduce, render,
+    rooms::Room,
     target::Target,
     templates::Templates,
 };
@@ -23,14 +24,16 @@ const INSIDE_A_LINE: usize = 0;
 const OF_TWO_AXES: usize = 0;
 /// In one file.
 const IN_A_FILE: usize = 6;
-/// Distinct names that conditions ask for.
+/// Distinct words that conditions ask for, those of the same name in several rooms once.
 const FLAGS: usize = 31;
-/// Fields of the largest context, with those of the operator.
-const FIELDS: usize = 116;
+/// Words that one template may read: of its room, with the fields of what its lists hold, of types and of kernels.
+const WORDS: usize = 60;
+/// Words of all rooms together.
+const WORDS_OF_ALL: usize = 243;
 /// Templates that begin with what they see of the text around them, and so are no functions.
 const SEES: usize = 0;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 6020;
+const LINES: usize = 6019;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
@@ -98,240 +101,6 @@ const AXES: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The templates that each renderer begins with.
-const ROOTS_OF_RENDER: &[&str] = &[
-    "heading",
-    "types",
-    "order/forward",
-    "order/reversed",
-    "zipped/kinds",
-    "zipped/neighbours",
-    "zipped/computed",
-    "zipped/arrays",
-    "launches",
-    "no_launches",
-    "machine",
-    "status",
-    "run_tile",
-    "tile",
-    "head_masks",
-    "no_head_masks",
-    "prefix",
-    "start_none",
-    "start_value",
-    "start_late",
-    "start_carry",
-    "starts_empty",
-    "starts_with_value",
-    "no_heads",
-    "segments",
-    "heads/entries",
-    "heads/flags",
-    "heads/bits",
-    "heads/keys",
-    "heads/rows",
-    "heads/offsets",
-    "index_rows",
-    "index_offsets",
-    "starts",
-    "no_starts",
-    "segment",
-    "no_segment",
-    "totals",
-    "no_totals",
-    "totals_of_empty",
-    "no_totals_of_empty",
-    "heads/of_tile",
-    "heads/of_runs",
-    "heads/run_heads",
-    "state_fold",
-    "state_input",
-    "prepend",
-    "cursor_prefix",
-    "cursor_carry",
-    "shared_tile",
-    "register_tile",
-    "scan_warp",
-    "warp/kogge_stone",
-    "warp/sklansky",
-    "warp/ladner_fischer",
-    "warp/han_carlson",
-    "warp/brent_kung",
-    "reduce_run",
-    "reduce_run_from_end",
-    "in_registers",
-    "sequential",
-    "naive",
-    "kogge_stone",
-    "hillis_steele",
-    "brent_kung",
-    "blelloch",
-    "warp_shuffle",
-    "coarsened",
-    "scan_tile",
-    "one_block",
-    "chained",
-    "look_back",
-    "look_at_all",
-    "cluster",
-    "hierarchical",
-    "tile_per_block",
-    "bulk_copy",
-    "distributed_memory",
-    "barrier",
-    "dynamic_shared_memory",
-    "extent",
-    "run_transfer",
-    "load_tile",
-    "run_scan",
-    "opaque",
-    "transparent",
-    "one_array/overlap",
-    "one_array/tile",
-    "one_array/stage",
-    "one_array/transfer",
-    "one_array/words",
-    "one_array/bytes",
-    "one_array/rest",
-    "zipped/tile",
-    "zipped/items",
-    "zipped/units",
-    "zipped/run",
-    "zipped/transfer",
-    "run/of_units",
-    "run/of_elements",
-    "run/streamed",
-    "results/streamed",
-    "results/of_elements",
-    "results/in_units",
-    "results/in_words",
-    "results/as_completed",
-    "results/of_part",
-    "pipeline/block",
-    "pipeline/carry_before_run",
-    "pipeline/copied_heads",
-    "pipeline/copy",
-    "pipeline/edges",
-    "pipeline/edges_of_all",
-    "pipeline/element_results",
-    "pipeline/elements",
-    "pipeline/elements_from_end",
-    "pipeline/first_value",
-    "pipeline/late_value",
-    "pipeline/fold_window",
-    "pipeline/head_bits",
-    "pipeline/head_flags",
-    "pipeline/head_keys",
-    "pipeline/heads",
-    "pipeline/heads_anywhere",
-    "pipeline/heads_by_offsets",
-    "pipeline/heads_by_rows",
-    "pipeline/heads_within",
-    "pipeline/index_in_source",
-    "pipeline/index_in_tile",
-    "pipeline/kept_states",
-    "pipeline/kernel",
-    "pipeline/layout",
-    "pipeline/load_ahead",
-    "pipeline/load_on_demand",
-    "pipeline/look_ahead",
-    "pipeline/look_ahead_of_groups",
-    "pipeline/look_ahead_round_robin",
-    "pipeline/no_heads",
-    "pipeline/no_index",
-    "pipeline/no_kept_states",
-    "pipeline/no_parts",
-    "pipeline/no_stand_in",
-    "pipeline/no_tables",
-    "pipeline/no_total",
-    "pipeline/offset_search",
-    "pipeline/overview",
-    "pipeline/prefix_before_run",
-    "pipeline/prefixes",
-    "pipeline/results_apart",
-    "pipeline/results_in_place",
-    "pipeline/run_part",
-    "pipeline/run_parts",
-    "pipeline/run_parts_from_end",
-    "pipeline/scan_tile",
-    "pipeline/stand_in",
-    "pipeline/tables",
-    "pipeline/team",
-    "pipeline/tiles",
-    "pipeline/total",
-    "pipeline/transfer",
-    "pipeline/window",
-    "pipeline/window_of_own",
-    "pipeline/window_of_packets",
-    "pipeline/window_of_runs",
-    "pipeline/window_of_statuses",
-];
-const ROOTS_OF_COLUMNS: &[&str] = &[
-    "heading",
-    "types",
-    "order/forward",
-    "order/reversed",
-    "launches",
-    "machine",
-    "dynamic_shared_memory",
-    "columns/part",
-    "zipped/neighbours",
-    "columns/neighbours",
-    "columns/strided",
-    "zipped/arrays",
-    "packed_row",
-    "status",
-    "no_head_masks",
-    "prefix",
-    "start_none",
-    "start_value",
-    "start_carry",
-    "starts_empty",
-    "starts_with_value",
-    "opaque",
-    "transparent",
-    "state_fold",
-    "state_input",
-    "prepend",
-    "cursor_prefix",
-    "cursor_carry",
-    "columns/rows",
-    "columns/scan",
-    "columns/carry",
-    "columns/kernel",
-];
-const ROOTS_OF_REDUCE: &[&str] = &[
-    "heading",
-    "types",
-    "no_head_masks",
-    "prefix",
-    "start_none",
-    "start_value",
-    "start_carry",
-    "starts_empty",
-    "starts_with_value",
-    "state_fold",
-    "state_input",
-    "prepend",
-    "cursor_prefix",
-    "cursor_carry",
-    "reduce_tile",
-    "reduce_divergent",
-    "reduce_contiguous",
-    "reduce_coarsened",
-    "reduce_kernels",
-];
-const ROOTS_OF_LAST_RESULTS: &[&str] = &[
-    "heading",
-    "types",
-    "heads/flags",
-    "heads/bits",
-    "heads/keys",
-    "last_results_of_rows",
-    "last_results_of_offsets",
-    "last_results_counted",
-];
-
 /// A tag of a template, and whether it stands in a line with CUDA.
 struct Tag<'a> {
     text: &'a str,
@@ -362,16 +131,20 @@ fn condition<'a>(tag: &Tag<'a>) -> Option<&'a str> {
     tag.text.strip_prefix("if ").or_else(|| tag.text.strip_prefix("elif "))
 }
 
-/// The names in an expression of a template: the first part of each path.
-fn names(expression: &str) -> BTreeSet<&str> {
+/// The paths in an expression of a template: `heads.offset`, or a name of the template's own.
+fn paths(expression: &str) -> BTreeSet<&str> {
     let outside_of_quotes = expression.split('"').step_by(2);
     let words = outside_of_quotes.flat_map(|part| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         part.split(move |c: char| !is_part(c))
     });
-    let firsts = words.map(|word| word.split('.').next().unwrap_or_default());
     let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
-    firsts.filter(is_word).filter(|word| !["and", "or", "not", "in", "is", "true", "false"].contains(word)).collect()
+    words.filter(is_word).filter(|word| !["and", "or", "not", "in", "is", "true", "false"].contains(word)).collect()
+}
+
+/// The last part of a path.
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// Kernel templates, by name.
@@ -391,7 +164,7 @@ fn conditions_only_become_fewer() {
         all += conditions.len();
         for (condition, tag) in conditions {
             inside += usize::from(tag.is_inside_a_line);
-            let names = names(condition);
+            let names: BTreeSet<_> = paths(condition).into_iter().map(last_part).collect();
             let asked = AXES.iter().filter(|(_, of_axis)| of_axis.iter().any(|flag| names.contains(flag)));
             if asked.count() > 1 {
                 mixed.push(format!("{name}: {condition}"));
@@ -425,79 +198,71 @@ fn templates_only_become_shorter() {
     assert_eq!(sees, SEES, "{sees} templates see the text around them");
 }
 
-/// What the templates that one renderer uses read, and where.
-fn read_by(roots: &[&str]) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
-    let texts: BTreeMap<_, _> = Templates::texts().collect();
-    let mut waiting: Vec<&str> = roots.to_vec();
-    let mut seen = BTreeSet::new();
-    let mut read: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    while let Some(name) = waiting.pop() {
-        let Some((name, text)) = texts.get_key_value(name).filter(|(name, _)| seen.insert(**name)) else { continue };
-        let mut own = BTreeSet::from(["loop"]);
-        let mut note = |names: BTreeSet<&'static str>| {
-            for word in names {
-                read.entry(word).or_default().insert(name);
-            }
+/// What a template reads, and what it includes.
+#[derive(Default)]
+struct Reads<'a> {
+    /// Paths that begin with a room, those of what a list holds behind those of the list: `stage.inputs.bytes`.
+    words: BTreeSet<String>,
+    includes: Vec<&'a str>,
+}
+
+/// What a template reads. Variables of its own stand for what they are set to.
+fn reads_of(text: &str) -> Reads<'_> {
+    let mut reads = Reads::default();
+    let mut own = BTreeMap::from([("loop", None)]);
+    let mut rest = text;
+    while let Some(start) = rest.find("{%").into_iter().chain(rest.find("{{")).min() {
+        let (is_tag, inside) = (rest[start..].starts_with("{%"), &rest[start + 2..]);
+        let end = inside.find(if is_tag { "%}" } else { "}}" }).unwrap();
+        let tag = inside[..end].trim_matches('-').trim();
+        rest = &inside[end..];
+        let (verb, behind) = tag.split_once(' ').filter(|_| is_tag).unwrap_or(("", tag));
+        let (variable, value) = match verb {
+            "set" => behind.split_once('=').unwrap(),
+            "for" => behind.split_once(" in ").unwrap(),
+            _ => ("", behind),
         };
-        for tag in tags(text) {
-            let (verb, rest) = tag.text.split_once(' ').unwrap_or((tag.text, ""));
-            match verb {
-                "include" => waiting.push(rest.trim_matches('"')),
-                "set" | "set_global" => {
-                    let (variable, value) = rest.split_once('=').unwrap_or((rest, ""));
-                    own.insert(variable.trim());
-                    note(names(value));
+        match verb {
+            "include" => reads.includes.push(behind.trim_matches('"')),
+            "" if is_tag => {}
+            _ => {
+                let full = |path: &str| {
+                    let (first, fields) = path.split_once('.').unwrap_or((path, ""));
+                    match own.get(first) {
+                        None => Some(path.to_owned()),
+                        Some(list) => list.as_ref().map(|list| format!("{list}.{fields}").trim_matches('.').to_owned()),
+                    }
+                };
+                let read: BTreeSet<_> = paths(value).into_iter().filter_map(full).collect();
+                let list = if verb == "for" { read.first().cloned() } else { None };
+                reads.words.extend(read);
+                if !variable.is_empty() {
+                    own.insert(variable.trim(), list);
                 }
-                "for" => {
-                    let (variable, value) = rest.split_once(" in ").unwrap_or((rest, ""));
-                    own.insert(variable.trim());
-                    note(names(value));
-                }
-                "if" | "elif" => {
-                    note(names(rest));
-                }
-                _ => {}
-            }
-        }
-        for part in text.split("{{").skip(1) {
-            let expression = part.split("}}").next().unwrap_or_default();
-            note(names(expression));
-        }
-        for variable in own {
-            if let Some(places) = read.get_mut(variable) {
-                places.remove(name);
             }
         }
     }
-    read.retain(|_, places| !places.is_empty());
-    read
+    reads
 }
 
-/// The fields of what a renderer gives its templates.
-fn fields(words: &impl Serialize) -> BTreeSet<String> {
-    let fields = Value::from_serializable(words).into_map().unwrap_or_default();
-    fields.keys().map(ToString::to_string).collect()
+#[test]
+fn what_a_list_holds_is_read_behind_the_list() {
+    let text = "{{ a.b }} {%- for x in c.d %} {% set y = x.e ~ \" f.g\" %} {{ x }}{{ y }} {% include \"j/k\" %}
+        {% if not x.h or a.i > 1 %}";
+    let Reads { words, includes } = reads_of(text);
+    assert_eq!(words.iter().collect::<Vec<_>>(), ["a.b", "a.i", "c.d", "c.d.e", "c.d.h"]);
+    assert_eq!(includes, ["j/k"]);
 }
 
-/// The fields of the items of its lists.
-fn item_fields(words: &impl Serialize) -> BTreeSet<String> {
-    let fields = Value::from_serializable(words).into_map().unwrap_or_default();
-    let lists = fields.values().filter_map(Value::as_array);
-    let items = lists.flatten().filter_map(Value::as_map);
-    items.flat_map(|item| item.keys().map(ToString::to_string)).collect()
-}
-
-/// What templates ask of an array: the last part of `array.…`.
-fn asked_of_arrays(roots: &[&str]) -> BTreeSet<String> {
-    let read = read_by(roots);
-    let names: BTreeSet<_> = read.values().flatten().collect();
-    let texts = Templates::texts().filter(|(name, _)| names.contains(name));
-    let asked = texts.flat_map(|(_, text)| {
-        let parts = ["array.", "result.", "piece."].into_iter().flat_map(|start| text.split(start).skip(1));
-        let tags = parts.filter(|part| part.find("}}").into_iter().chain(part.find("%}")).min() < part.find('\n'));
-        tags.map(|part| part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default())
-    });
-    asked.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+/// The words of a room, by their paths: with the fields of structs, and of what lists hold.
+fn words_in(path: &str, value: &Value, words: &mut BTreeSet<String>) {
+    if let Some(fields) = value.as_map() {
+        fields.iter().for_each(|(name, field)| words_in(&format!("{path}.{name}"), field, words));
+    } else if !value.is_none() {
+        words.insert(path.to_owned());
+        let items = value.as_array().into_iter().flatten().filter(|item| item.is_map());
+        items.for_each(|item| words_in(path, item, words));
+    }
 }
 
 /// An operator with a text.
@@ -516,69 +281,108 @@ fn sample() -> OpSource {
     operator
 }
 
-/// Each renderer: the templates that it begins with, and the fields of its context.
-fn renderers() -> Vec<(&'static str, Vec<&'static str>, BTreeSet<String>)> {
-    let operator = sample();
-    let limits = DeviceLimits::BASELINE;
-    let text = operator_text(&operator, Target::Cuda).unwrap();
-    let kernels = plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
-    let along = plan_columns(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
-    let reduction = plan_reduction(&operator, false, &limits, Reduction::Contiguous).unwrap();
-    let last = plan_last_results(&Segments::HeadFlags, &limits).unwrap();
-    vec![
-        (
-            "kernels",
-            ROOTS_OF_RENDER.to_vec(),
-            fields(&render::words_of(&operator, &text, kernels.iter().next().unwrap())),
-        ),
-        ("columns", ROOTS_OF_COLUMNS.to_vec(), fields(&columns::words_of(&operator, &text, &along))),
-        ("reductions", ROOTS_OF_REDUCE.to_vec(), fields(&reduce::words_of(&operator, &text, &reduction))),
-        ("last results", ROOTS_OF_LAST_RESULTS.to_vec(), fields(&last_results::words_of(&text, &last))),
-    ]
-}
-
-/// The engine takes a name that nothing defines for false, so a misspelt flag would be silent.
-#[test]
-fn templates_read_what_their_renderer_defines() {
-    for (renderer, roots, fields) in renderers() {
-        let read = read_by(&roots);
-        let undefined: Vec<_> = read.iter().filter(|(name, _)| !fields.contains(**name)).collect();
-        assert!(undefined.is_empty(), "{renderer}: {undefined:#?}");
-        println!("{renderer}: {} fields", fields.len());
-        assert!(fields.len() <= FIELDS, "{renderer}: {} fields", fields.len());
-    }
-}
-
-#[test]
-fn templates_ask_of_arrays_what_they_have() {
-    let pair = |name: &str| {
-        let fields = ["a", "b"].map(|field| (field.to_owned(), ElementType::primitive(Primitive::F32)));
-        ElementType::structure(name.to_owned(), fields)
-    };
-    let mut operator = sample();
-    (operator.input, operator.output) = (pair("In"), pair("Out"));
-    let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
-    let limits = DeviceLimits::BASELINE;
-    let text = operator_text(&operator, Target::Cuda).unwrap();
-    let kernels = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
-    let along = plan_columns(&operator, &spec, &limits, &Overrides::default()).unwrap();
-    for (roots, fields) in [
-        (ROOTS_OF_RENDER, item_fields(&render::words_of(&operator, &text, kernels.iter().next().unwrap()))),
-        (ROOTS_OF_COLUMNS, item_fields(&columns::words_of(&operator, &text, &along))),
+/// The words of every room, from texts that between them have something in every list.
+fn all_words() -> BTreeMap<Room, BTreeSet<String>> {
+    let (h200, overrides) = (DeviceLimits::H200, Overrides::default());
+    let mut plain = sample();
+    let table = ("table".to_owned(), ElementType::table(ElementType::primitive(Primitive::U32), 2));
+    plain.parameters = Some(ElementType::structure("Op".to_owned(), [table]));
+    let mut by_field = sample();
+    let pair = ["a", "b"].map(|field| (field.to_owned(), ElementType::primitive(Primitive::U32)));
+    let pair = ElementType::structure("Pair".to_owned(), pair);
+    (by_field.input, by_field.output) = (pair.clone(), pair);
+    let computed = ArrayKinds::new([ArrayKind::NoMemory, ArrayKind::Computed]);
+    let arrays = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
+    let text = |operator: &OpSource| operator_text(operator, Target::Cuda).unwrap();
+    let mut rooms = Vec::new();
+    for (operator, spec) in [
+        (&plain, ScanSpec::inclusive().with_segments(Segments::Offsets(OffsetWidth::U32))),
+        (&by_field, arrays.clone()),
+        (&by_field, arrays.clone().with_kinds(ArrayKinds::default(), computed)),
     ] {
-        let asked = asked_of_arrays(roots);
-        assert!(asked.contains("name") && asked.contains("bytes"), "{asked:?}");
-        let missing: Vec<_> = asked.difference(&fields).collect();
-        assert!(missing.is_empty(), "{missing:?} of {fields:?}");
+        let plans = plan(operator, &spec, &h200, &overrides).unwrap();
+        let mut text = text(operator);
+        text.kept_constants.push(KeptConstant { name: String::new(), copied_from: String::new(), len: 1 });
+        rooms.extend(plans.iter().map(|plan| render::rooms_of(operator, &text, plan)));
+        let along = plan_columns(operator, &spec, &h200, &overrides);
+        rooms.extend(along.map(|along| columns::rooms_of(operator, &text, &along)));
+    }
+    let reduction = plan_reduction(&plain, false, &h200, Reduction::Contiguous).unwrap();
+    rooms.push(reduce::rooms_of(&plain, &text(&plain), &reduction));
+    let last = plan_last_results(&Segments::HeadFlags, &h200).unwrap();
+    rooms.push(last_results::rooms_of(&text(&plain), &last));
+    let mut all: BTreeMap<Room, BTreeSet<String>> = BTreeMap::new();
+    for rooms in rooms {
+        for (room, words) in rooms.unwrap().words() {
+            words_in(room.name(), words, all.entry(room).or_default());
+        }
+    }
+    all
+}
+
+/// The engine takes a word that a room has not for false, so a misspelt flag would be silent.
+#[test]
+fn templates_read_what_their_rooms_have() {
+    let words = all_words();
+    let rooms: BTreeMap<_, _> = Templates::rooms().collect();
+    for (name, text) in Templates::texts() {
+        let room = rooms[name];
+        let seen: BTreeSet<_> = room.reads().filter_map(|room| words.get(&room)).flatten().collect();
+        let reads = reads_of(text);
+        let unknown: Vec<_> = reads.words.iter().filter(|word| !seen.contains(word)).collect();
+        assert!(unknown.is_empty(), "{name}, of the room {room:?}, has no {unknown:?}");
+        for included in reads.includes {
+            let other = rooms[included];
+            assert!(room.reads().any(|read| read == other), "{name} includes {included}, of the room {other:?}");
+        }
+    }
+}
+
+/// The same while a text is rendered: of another room also in a condition.
+#[test]
+fn a_word_of_another_room_is_an_error() {
+    let operator = sample();
+    let plans = plan(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap();
+    let with = |tags: &str| {
+        let templates = Templates::changed(|name, text| match name {
+            "prefix" => format!("{text}\n// {tags}"),
+            _ => text.to_owned(),
+        });
+        render::render_from(&templates, &operator, plans.longest(), Target::Cuda)
+    };
+    assert!(with("{{ value.projected }} {{ types.state }} {% if value.emits %}{% endif %}").is_ok());
+    for tags in [
+        "{{ pipeline.group }}",
+        "{{ value.group }}",
+        "{{ projected }}",
+        "{% if pipeline.inputs_are_slices %}{% endif %}",
+    ] {
+        assert!(matches!(with(tags), Err(RenderError::Template(_))), "{tags}");
     }
 }
 
 #[test]
-fn renderers_define_what_their_templates_read() {
-    let all = renderers();
-    let read: BTreeSet<_> = all.iter().flat_map(|(_, roots, _)| read_by(roots).into_keys()).collect();
-    for (renderer, _, fields) in all {
-        let unread: Vec<_> = fields.iter().filter(|name| !read.contains(name.as_str())).collect();
-        assert!(unread.is_empty(), "{renderer}: {unread:?}");
+fn rooms_have_what_their_templates_read() {
+    // Lists of the same structs share their fields.
+    let of_room = |word: &str| word.split_once('.').map(|(room, _)| (room.to_owned(), last_part(word).to_owned()));
+    let read: BTreeSet<_> =
+        Templates::texts().flat_map(|(_, text)| reads_of(text).words).filter_map(|word| of_room(&word)).collect();
+    let words = all_words();
+    let unread: Vec<_> =
+        words.values().flatten().filter(|word| of_room(word).is_some_and(|word| !read.contains(&word))).collect();
+    assert!(unread.is_empty(), "no template reads {unread:?}");
+}
+
+#[test]
+fn templates_may_read_only_fewer_words() {
+    let words = all_words();
+    let count = |room| words.get(&room).map_or(0, BTreeSet::len);
+    for room in Templates::rooms().map(|(_, room)| room).collect::<BTreeSet<_>>() {
+        let seen: usize = room.reads().collect::<BTreeSet<_>>().into_iter().map(count).sum();
+        println!("{room:?}: {} of its own, {seen} in all", count(room));
+        assert!(seen <= WORDS, "templates of the room {room:?} may read {seen} words");
     }
+    let all: usize = words.values().map(BTreeSet::len).sum();
+    println!("{all} words");
+    assert!(all <= WORDS_OF_ALL, "{all} words");
 }

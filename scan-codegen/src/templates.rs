@@ -4,200 +4,261 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use tera::{Context, Tera};
 
-use crate::error::RenderError;
+use crate::{
+    error::RenderError,
+    rooms::{Room, Rooms},
+};
 
-/// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: &[(&str, &str)] = &[
-    ("heading", include_str!("../templates/heading.cu.tera")),
-    ("types", include_str!("../templates/types.cu.tera")),
-    ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
-    ("kernel/nothing", include_str!("../templates/kernel/nothing.cu.tera").trim_ascii()),
-    ("zipped/kinds", include_str!("../templates/zipped/kinds.cu.tera")),
-    ("zipped/neighbours", include_str!("../templates/zipped/neighbours.cu.tera")),
-    ("zipped/computed", include_str!("../templates/zipped/computed.cu.tera")),
-    ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
-    ("zipped/run", include_str!("../templates/zipped/run.cu.tera").trim_ascii_end()),
-    ("zipped/transfer", include_str!("../templates/zipped/transfer.cu.tera").trim_ascii_end()),
-    ("one_array/overlap", include_str!("../templates/one_array/overlap.cu.tera")),
-    ("one_array/tile", include_str!("../templates/one_array/tile.cu.tera")),
-    ("one_array/stage", include_str!("../templates/one_array/stage.cu.tera")),
-    ("one_array/words", include_str!("../templates/one_array/words.cu.tera")),
-    ("one_array/bytes", include_str!("../templates/one_array/bytes.cu.tera")),
-    ("one_array/rest", include_str!("../templates/one_array/rest.cu.tera")),
-    ("one_array/transfer", include_str!("../templates/one_array/transfer.cu.tera")),
-    ("zipped/tile", include_str!("../templates/zipped/tile.cu.tera")),
-    ("zipped/items", include_str!("../templates/zipped/items.cu.tera")),
-    ("zipped/units", include_str!("../templates/zipped/units.cu.tera")),
-    ("load_tile", include_str!("../templates/load_tile.cu.tera")),
-    ("run/of_units", include_str!("../templates/run/of_units.cu.tera")),
-    ("run/of_elements", include_str!("../templates/run/of_elements.cu.tera")),
-    ("run/streamed", include_str!("../templates/run/streamed.cu.tera")),
-    ("results/streamed", include_str!("../templates/results/streamed.cu.tera")),
-    ("results/of_elements", include_str!("../templates/results/of_elements.cu.tera")),
-    ("results/in_units", include_str!("../templates/results/in_units.cu.tera")),
-    ("results/in_words", include_str!("../templates/results/in_words.cu.tera")),
-    ("results/as_completed", include_str!("../templates/results/as_completed.cu.tera")),
-    ("results/of_part", include_str!("../templates/results/of_part.cu.tera")),
-    ("transparent", include_str!("../templates/value/transparent.cu.tera")),
-    ("pipeline/block", include_str!("../templates/kernel/pipeline/block.cu.tera")),
-    ("pipeline/carry_before_run", include_str!("../templates/kernel/pipeline/carry_before_run.cu.tera")),
-    ("pipeline/copied_heads", include_str!("../templates/kernel/pipeline/copied_heads.cu.tera")),
-    ("pipeline/copy", include_str!("../templates/kernel/pipeline/copy.cu.tera")),
-    ("pipeline/edges", include_str!("../templates/kernel/pipeline/edges.cu.tera")),
-    ("pipeline/edges_of_all", include_str!("../templates/kernel/pipeline/edges_of_all.cu.tera")),
-    ("pipeline/element_results", include_str!("../templates/kernel/pipeline/element_results.cu.tera")),
-    ("pipeline/elements", include_str!("../templates/kernel/pipeline/elements.cu.tera")),
-    ("pipeline/elements_from_end", include_str!("../templates/kernel/pipeline/elements_from_end.cu.tera")),
-    ("pipeline/first_value", include_str!("../templates/kernel/pipeline/first_value.cu.tera")),
-    ("pipeline/late_value", include_str!("../templates/kernel/pipeline/late_value.cu.tera")),
-    ("pipeline/fold_window", include_str!("../templates/kernel/pipeline/fold_window.cu.tera")),
-    ("pipeline/head_bits", include_str!("../templates/kernel/pipeline/head_bits.cu.tera")),
-    ("pipeline/head_flags", include_str!("../templates/kernel/pipeline/head_flags.cu.tera")),
-    ("pipeline/head_keys", include_str!("../templates/kernel/pipeline/head_keys.cu.tera")),
-    ("pipeline/heads", include_str!("../templates/kernel/pipeline/heads.cu.tera")),
-    ("pipeline/heads_anywhere", include_str!("../templates/kernel/pipeline/heads_anywhere.cu.tera")),
-    ("pipeline/heads_by_offsets", include_str!("../templates/kernel/pipeline/heads_by_offsets.cu.tera")),
-    ("pipeline/heads_by_rows", include_str!("../templates/kernel/pipeline/heads_by_rows.cu.tera")),
-    ("pipeline/heads_within", include_str!("../templates/kernel/pipeline/heads_within.cu.tera")),
-    ("pipeline/index_in_source", include_str!("../templates/kernel/pipeline/index_in_source.cu.tera")),
-    ("pipeline/index_in_tile", include_str!("../templates/kernel/pipeline/index_in_tile.cu.tera")),
-    ("pipeline/kept_states", include_str!("../templates/kernel/pipeline/kept_states.cu.tera")),
-    ("pipeline/kernel", include_str!("../templates/kernel/pipeline/kernel.cu.tera")),
-    ("pipeline/layout", include_str!("../templates/kernel/pipeline/layout.cu.tera")),
-    ("pipeline/load_ahead", include_str!("../templates/kernel/pipeline/load_ahead.cu.tera")),
-    ("pipeline/load_on_demand", include_str!("../templates/kernel/pipeline/load_on_demand.cu.tera")),
-    ("pipeline/look_ahead", include_str!("../templates/kernel/pipeline/look_ahead.cu.tera")),
-    ("pipeline/look_ahead_of_groups", include_str!("../templates/kernel/pipeline/look_ahead_of_groups.cu.tera")),
-    ("pipeline/look_ahead_round_robin", include_str!("../templates/kernel/pipeline/look_ahead_round_robin.cu.tera")),
-    ("pipeline/no_heads", include_str!("../templates/kernel/pipeline/no_heads.cu.tera")),
-    ("pipeline/no_index", include_str!("../templates/kernel/pipeline/no_index.cu.tera")),
-    ("pipeline/no_kept_states", include_str!("../templates/kernel/pipeline/no_kept_states.cu.tera")),
-    ("pipeline/no_parts", include_str!("../templates/kernel/pipeline/no_parts.cu.tera")),
-    ("pipeline/no_stand_in", include_str!("../templates/kernel/pipeline/no_stand_in.cu.tera")),
-    ("pipeline/no_tables", include_str!("../templates/kernel/pipeline/no_tables.cu.tera")),
-    ("pipeline/no_total", include_str!("../templates/kernel/pipeline/no_total.cu.tera")),
-    ("pipeline/offset_search", include_str!("../templates/kernel/pipeline/offset_search.cu.tera")),
-    ("pipeline/overview", include_str!("../templates/kernel/pipeline/overview.cu.tera")),
-    ("pipeline/prefix_before_run", include_str!("../templates/kernel/pipeline/prefix_before_run.cu.tera")),
-    ("pipeline/prefixes", include_str!("../templates/kernel/pipeline/prefixes.cu.tera")),
-    ("pipeline/results_apart", include_str!("../templates/kernel/pipeline/results_apart.cu.tera")),
-    ("pipeline/results_in_place", include_str!("../templates/kernel/pipeline/results_in_place.cu.tera")),
-    ("pipeline/run_part", include_str!("../templates/kernel/pipeline/run_part.cu.tera")),
-    ("pipeline/run_parts", include_str!("../templates/kernel/pipeline/run_parts.cu.tera")),
-    ("pipeline/run_parts_from_end", include_str!("../templates/kernel/pipeline/run_parts_from_end.cu.tera")),
-    ("pipeline/scan_tile", include_str!("../templates/kernel/pipeline/scan_tile.cu.tera")),
-    ("pipeline/stand_in", include_str!("../templates/kernel/pipeline/stand_in.cu.tera")),
-    ("pipeline/tables", include_str!("../templates/kernel/pipeline/tables.cu.tera")),
-    ("pipeline/team", include_str!("../templates/kernel/pipeline/team.cu.tera")),
-    ("pipeline/tiles", include_str!("../templates/kernel/pipeline/tiles.cu.tera")),
-    ("pipeline/total", include_str!("../templates/kernel/pipeline/total.cu.tera")),
-    ("pipeline/transfer", include_str!("../templates/kernel/pipeline/transfer.cu.tera")),
-    ("pipeline/window", include_str!("../templates/kernel/pipeline/window.cu.tera")),
-    ("pipeline/window_of_own", include_str!("../templates/kernel/pipeline/window_of_own.cu.tera")),
-    ("pipeline/window_of_packets", include_str!("../templates/kernel/pipeline/window_of_packets.cu.tera")),
-    ("pipeline/window_of_runs", include_str!("../templates/kernel/pipeline/window_of_runs.cu.tera")),
-    ("pipeline/window_of_statuses", include_str!("../templates/kernel/pipeline/window_of_statuses.cu.tera")),
-    ("order/forward", include_str!("../templates/order/forward.cu.tera")),
-    ("order/reversed", include_str!("../templates/order/reversed.cu.tera")),
-    ("no_launches", include_str!("../templates/no_launches.cu.tera")),
-    ("launches", include_str!("../templates/launches.cu.tera")),
-    ("launch_order", include_str!("../templates/launch_order.cu.tera").trim_ascii_end()),
-    ("machine", include_str!("../templates/machine.cu.tera")),
-    ("barrier", include_str!("../templates/barrier.cu.tera").trim_ascii_end()),
-    ("dynamic_shared_memory", include_str!("../templates/dynamic_shared_memory.cu.tera").trim_ascii_end()),
-    ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
-    ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
-    ("tile", include_str!("../templates/tile.cu.tera")),
-    ("extent", include_str!("../templates/extent.cu.tera").trim_ascii_end()),
-    ("run_tile", include_str!("../templates/run_tile.cu.tera")),
-    ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
-    ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
-    ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
-    ("head_masks", include_str!("../templates/value/head_masks.cu.tera")),
-    ("no_head_masks", include_str!("../templates/value/no_head_masks.cu.tera")),
-    ("start_none", include_str!("../templates/value/start_none.cu.tera")),
-    ("start_value", include_str!("../templates/value/start_value.cu.tera")),
-    ("start_late", include_str!("../templates/value/start_late.cu.tera")),
-    ("starts_empty", include_str!("../templates/value/starts_empty.cu.tera")),
-    ("starts_with_value", include_str!("../templates/value/starts_with_value.cu.tera")),
-    ("start_carry", include_str!("../templates/value/start_carry.cu.tera")),
-    ("state_fold", include_str!("../templates/value/state_fold.cu.tera")),
-    ("state_input", include_str!("../templates/value/state_input.cu.tera")),
-    ("prepend", include_str!("../templates/value/prepend.cu.tera")),
-    ("cursor_prefix", include_str!("../templates/value/cursor_prefix.cu.tera")),
-    ("cursor_carry", include_str!("../templates/value/cursor_carry.cu.tera")),
-    ("index_rows", include_str!("../templates/heads/index_rows.cu.tera")),
-    ("index_offsets", include_str!("../templates/heads/index_offsets.cu.tera")),
-    ("starts", include_str!("../templates/heads/starts.cu.tera")),
-    ("no_starts", include_str!("../templates/heads/no_starts.cu.tera")),
-    ("segment", include_str!("../templates/heads/segment.cu.tera")),
-    ("no_segment", include_str!("../templates/heads/no_segment.cu.tera")),
-    ("totals_of_empty", include_str!("../templates/heads/totals_of_empty.cu.tera")),
-    ("no_totals_of_empty", include_str!("../templates/heads/no_totals_of_empty.cu.tera")),
-    ("totals", include_str!("../templates/heads/totals.cu.tera")),
-    ("no_totals", include_str!("../templates/heads/no_totals.cu.tera")),
-    ("shared_tile", include_str!("../templates/shared_tile.cu.tera")),
-    ("register_tile", include_str!("../templates/register_tile.cu.tera")),
-    ("reduce_run_from_end", include_str!("../templates/block/reduce_run_from_end.cu.tera")),
-    ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),
-    ("opaque", include_str!("../templates/value/opaque.cu.tera").trim_ascii_end()),
-    ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),
-    ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
-    ("heads/entries", include_str!("../templates/heads/entries.cu.tera").trim_ascii_end()),
-    ("heads/flags", include_str!("../templates/heads/flags.cu.tera").trim_ascii_end()),
-    ("heads/bits", include_str!("../templates/heads/bits.cu.tera").trim_ascii_end()),
-    ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),
-    ("heads/rows", include_str!("../templates/heads/rows.cu.tera").trim_ascii_end()),
-    ("heads/offsets", include_str!("../templates/heads/offsets.cu.tera").trim_ascii_end()),
-    ("heads/of_tile", include_str!("../templates/heads/of_tile.cu.tera").trim_ascii_end()),
-    ("heads/of_runs", include_str!("../templates/heads/of_runs.cu.tera").trim_ascii_end()),
-    ("heads/run_heads", include_str!("../templates/heads/run_heads.cu.tera").trim_ascii_end()),
-    ("sequential", include_str!("../templates/block/sequential.cu.tera")),
-    ("naive", include_str!("../templates/block/naive.cu.tera")),
-    ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
-    ("hillis_steele", include_str!("../templates/block/hillis_steele.cu.tera")),
-    ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
-    ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
-    ("scan_warp", include_str!("../templates/block/scan_warp.cu.tera").trim_ascii_end()),
-    ("warp/kogge_stone", include_str!("../templates/warp/kogge_stone.cu.tera").trim_ascii_end()),
-    ("warp/sklansky", include_str!("../templates/warp/sklansky.cu.tera").trim_ascii_end()),
-    ("warp/ladner_fischer", include_str!("../templates/warp/ladner_fischer.cu.tera").trim_ascii_end()),
-    ("warp/han_carlson", include_str!("../templates/warp/han_carlson.cu.tera").trim_ascii_end()),
-    ("warp/brent_kung", include_str!("../templates/warp/brent_kung.cu.tera").trim_ascii_end()),
-    ("reduce_run", include_str!("../templates/block/reduce_run.cu.tera").trim_ascii_end()),
-    ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
-    ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
-    ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
-    ("scan_tile", include_str!("../templates/block/scan_tile.cu.tera")),
-    ("kernel/empty_segments", include_str!("../templates/kernel/empty_segments.cu.tera").trim_ascii_end()),
-    ("kernel/parameters", include_str!("../templates/kernel/parameters.cu.tera").trim_ascii_end()),
-    ("tile_per_block", include_str!("../templates/kernel/tile_per_block.cu.tera")),
-    ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
-    ("status", include_str!("../templates/carry/status.cu.tera")),
-    ("chained", include_str!("../templates/carry/chained.cu.tera")),
-    ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
-    ("look_at_all", include_str!("../templates/carry/look_at_all.cu.tera")),
-    ("cluster", include_str!("../templates/carry/cluster.cu.tera")),
-    ("packed_row", include_str!("../templates/kernel/columns/packed_row.cu.tera")),
-    ("columns/part", include_str!("../templates/kernel/columns/part.cu.tera")),
-    ("columns/strided", include_str!("../templates/kernel/columns/strided.cu.tera")),
-    ("columns/neighbours", include_str!("../templates/kernel/columns/neighbours.cu.tera")),
-    ("columns/rows", include_str!("../templates/kernel/columns/rows.cu.tera")),
-    ("columns/scan", include_str!("../templates/kernel/columns/scan.cu.tera")),
-    ("columns/carry", include_str!("../templates/kernel/columns/carry.cu.tera")),
-    ("columns/kernel", include_str!("../templates/kernel/columns/kernel.cu.tera")),
-    ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
-    ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
-    ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),
-    ("reduce_contiguous", include_str!("../templates/reduce/contiguous.cu.tera")),
-    ("reduce_coarsened", include_str!("../templates/reduce/coarsened.cu.tera")),
-    ("reduce_kernels", include_str!("../templates/reduce/kernels.cu.tera")),
-    ("last_results_of_rows", include_str!("../templates/reduce/last_results_of_rows.cu.tera")),
-    ("last_results_of_offsets", include_str!("../templates/reduce/last_results_of_offsets.cu.tera")),
-    ("last_results_counted", include_str!("../templates/reduce/last_results_counted.cu.tera")),
-];
+/// A template of a kernel's part.
+struct Part {
+    room: Room,
+    name: &'static str,
+    text: &'static str,
+}
 
-static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(PARTS));
+macro_rules! parts {
+    ($($room:ident { $($name:literal: $path:literal,)* })*) => {
+        &[$($(Part {
+            room: Room::$room,
+            name: $name,
+            text: include_str!(concat!("../templates/", $path, ".cu.tera")).trim_ascii_end(),
+        },)*)*]
+    };
+}
+
+/// Every template of a kernel's part, by the room whose words it reads: its name and its file.
+const PARTS: &[Part] = parts! {
+    Heading {
+        "heading": "heading",
+    }
+    Types {
+        "types": "types",
+    }
+    Order {
+        "order/forward": "order/forward",
+        "order/reversed": "order/reversed",
+    }
+    Machine {
+        "no_launches": "no_launches",
+        "launches": "launches",
+        "machine": "machine",
+        "barrier": "barrier",
+        "dynamic_shared_memory": "dynamic_shared_memory",
+        "bulk_copy": "bulk_copy",
+        "distributed_memory": "distributed_memory",
+    }
+    Arrays {
+        "zipped/kinds": "zipped/kinds",
+        "zipped/neighbours": "zipped/neighbours",
+        "zipped/arrays": "zipped/arrays",
+        "one_array/overlap": "one_array/overlap",
+    }
+    Stage {
+        "zipped/computed": "zipped/computed",
+        "zipped/run": "zipped/run",
+        "zipped/transfer": "zipped/transfer",
+        "one_array/tile": "one_array/tile",
+        "one_array/stage": "one_array/stage",
+        "one_array/words": "one_array/words",
+        "one_array/bytes": "one_array/bytes",
+        "one_array/rest": "one_array/rest",
+        "one_array/transfer": "one_array/transfer",
+        "zipped/tile": "zipped/tile",
+        "zipped/items": "zipped/items",
+        "zipped/units": "zipped/units",
+    }
+    Runs {
+        "load_tile": "load_tile",
+        "run/of_units": "run/of_units",
+        "run/of_elements": "run/of_elements",
+        "run/streamed": "run/streamed",
+        "results/streamed": "results/streamed",
+        "results/of_elements": "results/of_elements",
+        "results/in_units": "results/in_units",
+        "results/in_words": "results/in_words",
+        "results/as_completed": "results/as_completed",
+        "results/of_part": "results/of_part",
+        "run_tile": "run_tile",
+        "run_transfer": "run_transfer",
+        "run_scan": "run_scan",
+        "register_tile": "register_tile",
+    }
+    Tile {
+        "tile": "tile",
+        "extent": "extent",
+        "shared_tile": "shared_tile",
+    }
+    Value {
+        "transparent": "value/transparent",
+        "head_masks": "value/head_masks",
+        "no_head_masks": "value/no_head_masks",
+        "start_none": "value/start_none",
+        "start_value": "value/start_value",
+        "start_late": "value/start_late",
+        "starts_empty": "value/starts_empty",
+        "starts_with_value": "value/starts_with_value",
+        "start_carry": "value/start_carry",
+        "state_fold": "value/state_fold",
+        "state_input": "value/state_input",
+        "prepend": "value/prepend",
+        "cursor_prefix": "value/cursor_prefix",
+        "cursor_carry": "value/cursor_carry",
+        "prefix": "value/prefix",
+        "opaque": "value/opaque",
+    }
+    Heads {
+        "index_rows": "heads/index_rows",
+        "index_offsets": "heads/index_offsets",
+        "starts": "heads/starts",
+        "no_starts": "heads/no_starts",
+        "segment": "heads/segment",
+        "no_segment": "heads/no_segment",
+        "totals_of_empty": "heads/totals_of_empty",
+        "no_totals_of_empty": "heads/no_totals_of_empty",
+        "totals": "heads/totals",
+        "no_totals": "heads/no_totals",
+        "no_heads": "heads/none",
+        "segments": "heads/segments",
+        "heads/entries": "heads/entries",
+        "heads/flags": "heads/flags",
+        "heads/bits": "heads/bits",
+        "heads/keys": "heads/keys",
+        "heads/rows": "heads/rows",
+        "heads/offsets": "heads/offsets",
+        "heads/of_tile": "heads/of_tile",
+        "heads/of_runs": "heads/of_runs",
+        "heads/run_heads": "heads/run_heads",
+    }
+    Block {
+        "reduce_run_from_end": "block/reduce_run_from_end",
+        "sequential": "block/sequential",
+        "naive": "block/naive",
+        "kogge_stone": "block/kogge_stone",
+        "hillis_steele": "block/hillis_steele",
+        "brent_kung": "block/brent_kung",
+        "blelloch": "block/blelloch",
+        "scan_warp": "block/scan_warp",
+        "warp/kogge_stone": "warp/kogge_stone",
+        "warp/sklansky": "warp/sklansky",
+        "warp/ladner_fischer": "warp/ladner_fischer",
+        "warp/han_carlson": "warp/han_carlson",
+        "warp/brent_kung": "warp/brent_kung",
+        "reduce_run": "block/reduce_run",
+        "warp_shuffle": "block/warp_shuffle",
+        "coarsened": "block/coarsened",
+        "in_registers": "block/in_registers",
+        "scan_tile": "block/scan_tile",
+    }
+    Status {
+        "status": "carry/status",
+    }
+    Carry {
+        "tile_per_block": "kernel/tile_per_block",
+        "one_block": "carry/one_block",
+        "chained": "carry/chained",
+        "look_back": "carry/look_back",
+        "look_at_all": "carry/look_at_all",
+        "cluster": "carry/cluster",
+        "hierarchical": "carry/hierarchical",
+    }
+    Kernel {
+        "kernel/length": "kernel/length",
+        "kernel/nothing": "kernel/nothing",
+        "launch_order": "launch_order",
+        "tile_declaration": "tile_declaration",
+        "kernel/empty_segments": "kernel/empty_segments",
+        "kernel/parameters": "kernel/parameters",
+    }
+    Layout {
+        "pipeline/copied_heads": "kernel/pipeline/copied_heads",
+        "pipeline/heads": "kernel/pipeline/heads",
+        "pipeline/heads_by_offsets": "kernel/pipeline/heads_by_offsets",
+        "pipeline/heads_by_rows": "kernel/pipeline/heads_by_rows",
+        "pipeline/layout": "kernel/pipeline/layout",
+        "pipeline/no_heads": "kernel/pipeline/no_heads",
+    }
+    Tables {
+        "pipeline/no_tables": "kernel/pipeline/no_tables",
+        "pipeline/tables": "kernel/pipeline/tables",
+    }
+    Pipeline {
+        "pipeline/block": "kernel/pipeline/block",
+        "pipeline/carry_before_run": "kernel/pipeline/carry_before_run",
+        "pipeline/copy": "kernel/pipeline/copy",
+        "pipeline/edges": "kernel/pipeline/edges",
+        "pipeline/edges_of_all": "kernel/pipeline/edges_of_all",
+        "pipeline/element_results": "kernel/pipeline/element_results",
+        "pipeline/elements": "kernel/pipeline/elements",
+        "pipeline/elements_from_end": "kernel/pipeline/elements_from_end",
+        "pipeline/first_value": "kernel/pipeline/first_value",
+        "pipeline/late_value": "kernel/pipeline/late_value",
+        "pipeline/fold_window": "kernel/pipeline/fold_window",
+        "pipeline/head_bits": "kernel/pipeline/head_bits",
+        "pipeline/head_flags": "kernel/pipeline/head_flags",
+        "pipeline/head_keys": "kernel/pipeline/head_keys",
+        "pipeline/heads_anywhere": "kernel/pipeline/heads_anywhere",
+        "pipeline/heads_within": "kernel/pipeline/heads_within",
+        "pipeline/index_in_source": "kernel/pipeline/index_in_source",
+        "pipeline/index_in_tile": "kernel/pipeline/index_in_tile",
+        "pipeline/kept_states": "kernel/pipeline/kept_states",
+        "pipeline/kernel": "kernel/pipeline/kernel",
+        "pipeline/load_ahead": "kernel/pipeline/load_ahead",
+        "pipeline/load_on_demand": "kernel/pipeline/load_on_demand",
+        "pipeline/look_ahead": "kernel/pipeline/look_ahead",
+        "pipeline/look_ahead_of_groups": "kernel/pipeline/look_ahead_of_groups",
+        "pipeline/look_ahead_round_robin": "kernel/pipeline/look_ahead_round_robin",
+        "pipeline/no_index": "kernel/pipeline/no_index",
+        "pipeline/no_kept_states": "kernel/pipeline/no_kept_states",
+        "pipeline/no_parts": "kernel/pipeline/no_parts",
+        "pipeline/no_stand_in": "kernel/pipeline/no_stand_in",
+        "pipeline/no_total": "kernel/pipeline/no_total",
+        "pipeline/offset_search": "kernel/pipeline/offset_search",
+        "pipeline/overview": "kernel/pipeline/overview",
+        "pipeline/prefix_before_run": "kernel/pipeline/prefix_before_run",
+        "pipeline/prefixes": "kernel/pipeline/prefixes",
+        "pipeline/results_apart": "kernel/pipeline/results_apart",
+        "pipeline/results_in_place": "kernel/pipeline/results_in_place",
+        "pipeline/run_part": "kernel/pipeline/run_part",
+        "pipeline/run_parts": "kernel/pipeline/run_parts",
+        "pipeline/run_parts_from_end": "kernel/pipeline/run_parts_from_end",
+        "pipeline/scan_tile": "kernel/pipeline/scan_tile",
+        "pipeline/stand_in": "kernel/pipeline/stand_in",
+        "pipeline/team": "kernel/pipeline/team",
+        "pipeline/tiles": "kernel/pipeline/tiles",
+        "pipeline/total": "kernel/pipeline/total",
+        "pipeline/transfer": "kernel/pipeline/transfer",
+        "pipeline/whole_run": "kernel/pipeline/whole_run",
+        "pipeline/window": "kernel/pipeline/window",
+        "pipeline/window_of_own": "kernel/pipeline/window_of_own",
+        "pipeline/window_of_packets": "kernel/pipeline/window_of_packets",
+        "pipeline/window_of_runs": "kernel/pipeline/window_of_runs",
+        "pipeline/window_of_statuses": "kernel/pipeline/window_of_statuses",
+    }
+    Columns {
+        "packed_row": "kernel/columns/packed_row",
+        "columns/part": "kernel/columns/part",
+        "columns/strided": "kernel/columns/strided",
+        "columns/neighbours": "kernel/columns/neighbours",
+        "columns/rows": "kernel/columns/rows",
+        "columns/scan": "kernel/columns/scan",
+        "columns/carry": "kernel/columns/carry",
+        "columns/kernel": "kernel/columns/kernel",
+    }
+    Reduce {
+        "reduce_tile": "reduce/tile",
+        "reduce_divergent": "reduce/divergent",
+        "reduce_contiguous": "reduce/contiguous",
+        "reduce_coarsened": "reduce/coarsened",
+        "reduce_kernels": "reduce/kernels",
+    }
+    LastResults {
+        "last_results_of_rows": "reduce/last_results_of_rows",
+        "last_results_of_offsets": "reduce/last_results_of_offsets",
+        "last_results_counted": "reduce/last_results_counted",
+    }
+};
+
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::changed(|_, text| text.to_owned()));
 
 /// Templates, parsed once a process, which takes as long as writing a kernel. One that does not parse is found by the tests of
 /// this crate; it is kept as an error all the same, because a library must not panic.
@@ -211,13 +272,19 @@ impl Templates {
 
     /// The text of each of these templates, by name.
     pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PARTS.iter().copied()
+        PARTS.iter().map(|part| (part.name, part.text))
+    }
+
+    /// The room of each.
+    #[cfg(test)]
+    pub(crate) fn rooms() -> impl Iterator<Item = (&'static str, Room)> {
+        PARTS.iter().map(|part| (part.name, part.room))
     }
 
     /// The templates of the kernels, each as `change` makes it of its name and its text: for tests that plant faults.
     pub fn changed(change: impl Fn(&str, &str) -> String) -> Self {
         let mut tera = Tera::new();
-        let texts: Vec<_> = PARTS.iter().map(|(name, text)| (*name, change(name, text))).collect();
+        let texts: Vec<_> = Templates::texts().map(|(name, text)| (name, change(name, text))).collect();
         Templates(tera.add_raw_templates(texts).map(|()| tera).map_err(RenderError::from))
     }
 
@@ -225,6 +292,12 @@ impl Templates {
     pub(crate) fn parse(parts: &[(&'static str, &'static str)]) -> Self {
         let mut tera = Tera::new();
         Templates(tera.add_raw_templates(parts.iter().copied()).map(|()| tera).map_err(RenderError::from))
+    }
+
+    /// The text of a template of the kernels, with the words that its room may read.
+    pub(crate) fn part(&self, name: &str, rooms: &Rooms) -> Result<String, RenderError> {
+        let part = PARTS.iter().find(|part| part.name == name);
+        self.render(name, &part.map(|part| rooms.context_of(part.room)).unwrap_or_default())
     }
 
     pub(crate) fn render(&self, name: &str, context: &Context) -> Result<String, RenderError> {
@@ -236,14 +309,23 @@ impl Templates {
 }
 
 /// Every identifier that the kernels use themselves, so that the user's names can keep out of their way.
-pub(crate) static KERNEL_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
-    let is_part_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // What follows the template comments, and of that what precedes the CUDA comments.
-    let texts = PARTS.iter().flat_map(|(_, text)| text.split("{#"));
-    let lines = texts.flat_map(|text| text.split_once("#}").map_or(text, |(_, text)| text).lines());
-    let code = lines.map(|line| line.split("//").next().unwrap_or_default());
-    let words = code.flat_map(|line| line.split(move |c| !is_part_of_name(c)));
-    words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).collect()
+pub(crate) static KERNEL_NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let without_tags = |text: &str| {
+        let tags = [("{#", "#}"), ("{%", "%}"), ("{{", "}}")];
+        tags.into_iter().fold(text.to_owned(), |text, (open, close)| {
+            let (before, tags) = text.split_once(open).unwrap_or((&text, ""));
+            let behind = tags.split(open).filter_map(|tag| tag.split_once(close)).map(|(_, behind)| behind);
+            [before].into_iter().chain(behind).collect::<Vec<_>>().join(" ")
+        })
+    };
+    let mut names = BTreeSet::new();
+    for (_, text) in Templates::texts() {
+        let text = without_tags(text);
+        let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+        let words = code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+        names.extend(words.filter(|word| word.starts_with(|c: char| !c.is_ascii_digit())).map(str::to_owned));
+    }
+    names
 });
 
 #[cfg(test)]
@@ -261,6 +343,6 @@ mod tests {
             assert!(KERNEL_NAMES.contains(name), "{name}");
         }
         assert!(!KERNEL_NAMES.contains("neighbouring"), "a word of a comment");
-        assert!(!KERNEL_NAMES.contains("Sees"), "a word of a comment of a template");
+        assert!(!KERNEL_NAMES.contains("launch_order"), "a word of a tag");
     }
 }

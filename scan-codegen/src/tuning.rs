@@ -154,7 +154,7 @@ impl Tuned {
             delays: _,
         } = self.overrides;
         let strategy = strategy?;
-        let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
+        let (block, _) = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
         let [threads, run, teams, stages, blocks, statuses, group, written] =
             [threads, run, teams, stages, blocks, statuses_per_lane, group, written_out].map(number);
@@ -172,7 +172,7 @@ impl Tuned {
         let from = after("from")?.parse().ok()?;
         let to = after("to")?.strip_suffix(':')?.parse().ok()?;
         let block = words.next()?;
-        let block = BLOCKS.iter().find(|(name, _)| *name == block)?.1;
+        let (_, block) = *BLOCKS.iter().find(|(name, _)| *name == block)?;
         let carry = words.next()?;
         let carry = *CARRIES.iter().find(|known| known.name() == carry)?;
         let mut number = |name: &str| -> Option<Option<u32>> {

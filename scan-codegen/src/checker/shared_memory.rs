@@ -153,8 +153,7 @@ fn of_look_ahead(checked: Checked<'_>, pipeline: &Pipeline, variables: &mut Vari
 
 /// The kernels of the other carries, with their tile in shared memory or its runs in registers.
 fn of_tile_per_block(plan: &Plan, variables: &mut Variables) {
-    let (_, threads) = plan.block_sizes;
-    let (threads, state) = (u64::from(threads), plan.state_bytes);
+    let (threads, state) = (u64::from(plan.block_sizes.largest), plan.state_bytes);
     let facts = plan.strategy.carry.describe();
     let segmented = !plan.spec.segments.is_none();
     let coarsened = plan.strategy.block.coarsened;

@@ -5,7 +5,9 @@ use crate::{
     Architecture, Arrays, BlockScan, Carry, ElementType, Network, OffsetWidth, Overrides, Primitive, Reduction,
     ScanSpec, Segments, Strategy, TileNumbers, WarpNetwork, Workers,
     operator::{CarrySource, operator_of},
-    plan, plan_columns, plan_last_results, plan_reduction,
+    plan,
+    plan::BlockSizes,
+    plan_columns, plan_last_results, plan_reduction,
 };
 
 fn sound(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, overrides: &Overrides) -> usize {
@@ -244,7 +246,11 @@ fn faults_of_a_tile_per_block_are_found() {
     assert_eq!(
         wrong([
             ("three warps", of(look_back, &plain, |plan| plan.threads = 96), vec![Threads, Runs]),
-            ("a larger text", of(look_back, &plain, |plan| plan.block_sizes = (512, 512)), vec![Threads, SharedMemory]),
+            (
+                "a larger text",
+                of(look_back, &plain, |plan| plan.block_sizes = BlockSizes::of(512)),
+                vec![Threads, SharedMemory]
+            ),
             ("less memory than declared", of(look_back, &plain, |plan| plan.shared_bytes /= 2), vec![SharedMemory]),
             ("more than declarable", of(look_back, &plain, |plan| plan.shared_bytes = 49 << 10), vec![SharedMemory]),
             ("units of 32 bytes", of(look_back, &plain, |plan| plan.input_unit = 32), vec![Units]),

@@ -4,6 +4,7 @@ use super::{Checked, Report, Rule};
 use crate::{
     carry::Blocks,
     constants::{MOST_THREADS, WARP},
+    plan::BlockSizes,
     segments::Segments,
 };
 
@@ -35,24 +36,24 @@ pub(super) fn check_power_of_two(threads: u32, least: u32, most: u32, report: &m
 pub(super) fn check(checked: Checked<'_>, report: &mut Report) {
     let Checked { plan, limits, .. } = checked;
     let most = limits.threads_per_block.min(MOST_THREADS);
-    let (least_block, largest_block) = match &plan.pipeline {
-        Some(pipeline) => [pipeline.block_threads(plan.threads); 2].into(),
+    let BlockSizes { smallest, largest } = match &plan.pipeline {
+        Some(pipeline) => BlockSizes::of(pipeline.block_threads(plan.threads)),
         None => plan.block_sizes,
     };
-    for threads in [plan.threads, least_block, largest_block] {
+    for threads in [plan.threads, smallest, largest] {
         report.require(threads.is_multiple_of(WARP) && (WARP..=most).contains(&threads), Rule::Threads, || {
             format!("{threads} threads are not whole warps, from one to the {most} threads that a block may have")
         });
     }
     if plan.pipeline.is_none() {
         check_power_of_two(plan.threads, WARP, most, report);
-        report.require((least_block..=largest_block).contains(&plan.threads), Rule::Threads, || {
-            format!("launches of {} threads, but the text is for {least_block} to {largest_block}", plan.threads)
+        report.require((smallest..=largest).contains(&plan.threads), Rule::Threads, || {
+            format!("launches of {} threads, but the text is for {smallest} to {largest}", plan.threads)
         });
     }
-    let registers = registers_for(largest_block);
+    let registers = registers_for(largest);
     report.require(registers >= FEWEST_REGISTERS, Rule::Registers, || {
-        format!("{largest_block} threads leave {registers} of {REGISTER_FILE} registers for each")
+        format!("{largest} threads leave {registers} of {REGISTER_FILE} registers for each")
     });
     lanes(checked, report);
 }

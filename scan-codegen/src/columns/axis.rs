@@ -308,8 +308,9 @@ impl ColumnLayout {
     /// The maximum number of dimensions other than the scanned one.
     pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
 
-    /// Words of the kernels' `Layout`.
-    const WORDS: usize = 5 + 4 * Self::DIMENSIONS;
+    /// Words of the kernels' `Layout`: its numbers, then an extent and three strides for each dimension.
+    const WORDS: usize = Self::NUMBERS + 4 * Self::DIMENSIONS;
+    const NUMBERS: usize = 5;
 
     /// Words of the kernels' `Strided`: the pointer, the step, and a stride for each dimension.
     pub(crate) const STRIDED_WORDS: usize = 2 + Self::DIMENSIONS;
@@ -368,11 +369,12 @@ impl ColumnLayout {
     pub fn words(&self) -> [u64; Self::WORDS] {
         let mut words = [0; Self::WORDS];
         let [input, output] = self.steps();
-        let numbers = [self.length, self.columns, input as u64, output as u64, self.dimensions.len() as u64];
-        words[..5].copy_from_slice(&numbers);
+        let numbers: [u64; Self::NUMBERS] =
+            [self.length, self.columns, input as u64, output as u64, self.dimensions.len() as u64];
+        words[..Self::NUMBERS].copy_from_slice(&numbers);
         for (k, Dimension { extent, strides }) in self.dimensions.iter().enumerate() {
             for (array, part) in [extent].into_iter().chain(&strides[..OWN]).enumerate() {
-                words[5 + array * Self::DIMENSIONS + k] = *part;
+                words[Self::NUMBERS + array * Self::DIMENSIONS + k] = *part;
             }
         }
         words
@@ -528,7 +530,9 @@ mod tests {
         assert_eq!([axis.len(), axis.input_len(), axis.output_len()], [12, 27, 27]);
         assert_eq!(Axis::of(&[3, 0], 0).unwrap().input_len(), 0);
         let words = axis.layout().words();
-        assert_eq!((&words[..5], words[5], words[12], words[19]), (&[3, 4, 10, 10, 1][..], 4, 2, 2));
+        let (numbers, of_dimensions) = words.split_at(ColumnLayout::NUMBERS);
+        let firsts: Vec<_> = of_dimensions.chunks(ColumnLayout::DIMENSIONS).map(|array| array[0]).collect();
+        assert_eq!((numbers, &firsts[..3]), (&[3, 4, 10, 10, 1][..], &[4, 2, 2][..]));
     }
 
     /// Each number of the kernels' layout is its own: no two of this array are the same.
@@ -537,9 +541,10 @@ mod tests {
         let axis = Axis::of(&[3, 4, 5], 1).unwrap();
         let axis = axis.input_strides(&[200, 30, 2]).unwrap().output_strides(&[700, 90, 11]).unwrap();
         let words = axis.layout().words();
-        assert_eq!(words[..5], [4, 15, 30, 90, 2]);
-        let of_dimensions = |array: usize| &words[5 + array * ColumnLayout::DIMENSIONS..][..2];
-        assert_eq!([0, 1, 2, 3].map(of_dimensions), [[5, 3], [2, 200], [11, 700], [1, 5]]);
+        let (numbers, of_dimensions) = words.split_at(ColumnLayout::NUMBERS);
+        assert_eq!(numbers, [4, 15, 30, 90, 2]);
+        let arrays: Vec<_> = of_dimensions.chunks(ColumnLayout::DIMENSIONS).map(|array| &array[..2]).collect();
+        assert_eq!(arrays, [[5, 3], [2, 200], [11, 700], [1, 5]]);
         let dimensions: Vec<_> = axis.layout().dimensions().collect();
         assert_eq!((dimensions, axis.layout().steps()), (vec![(5, [2, 11, 1]), (3, [200, 700, 5])], [30, 90]));
     }

@@ -10,5 +10,5 @@ pub use axis::{Axis, AxisError, ColumnLayout};
 pub use plan::{ColumnsPlan, plan_columns};
 pub(crate) use plan::{EXCHANGES, LAPS, MOST_RESIDENT_THREADS, MOST_TILES, STAGES, SYSTEM_SHARED_BYTES};
 #[cfg(test)]
-pub(crate) use render::words_of;
+pub(crate) use render::rooms_of;
 pub use render::{render_columns, render_columns_for, render_columns_from};

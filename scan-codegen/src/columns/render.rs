@@ -1,7 +1,6 @@
 //! The text of the kernel that scans along an axis.
 
 use serde::Serialize;
-use tera::Context;
 
 use super::{
     array::ColumnArray,
@@ -14,45 +13,28 @@ use crate::{
     error::RenderError,
     operator::OpSource,
     operator_text::{Halves, OperatorText, Wording, operator_text_as},
-    render::{DelayWords, KernelSource, PacketWords, finish, opaque, text_of},
+    render::{KernelSource, source},
     rooms::{
+        Room, Rooms, Words,
         algebra::{self, AlgebraWords},
-        arrays::{ArraysWords, PlaceWords},
+        arrays::{ArraysWords, PlaceWords, SliceWords},
+        carry::StatusWords,
         heads,
-        start::{self, StartWords},
+        kernel::KernelWords,
+        machine::MachineWords,
+        start,
+        types::{HeadingWords, TypesWords},
     },
     segments::Segments,
     spec::ScanKind,
     target::Target,
     templates::Templates,
-    used::used,
     weight::calls_combine,
 };
 
+/// What the templates of scans along an axis speak of.
 #[derive(Serialize)]
-struct Words<'a> {
-    #[serde(flatten)]
-    operator: &'a OperatorText,
-    #[serde(flatten)]
-    algebra: AlgebraWords,
-    #[serde(flatten)]
-    start: StartWords,
-    /// Whether each column has an initial value of its own.
-    initial_values: bool,
-    programmatic: bool,
-    /// Whether the next launch may begin at the beginning of the kernel.
-    dependents_at_once: bool,
-    #[serde(flatten)]
-    delays: DelayWords,
-    #[serde(flatten)]
-    packet: PacketWords,
-    /// How many statuses a tile can have: one for each time that their ring is filled, counted from 1, and none.
-    statuses: u64,
-    /// The type of what statuses hold, and its words.
-    published: &'static str,
-    packed_words: u32,
-    polled_at_once: u32,
-    rolled_steps: bool,
+struct ColumnsWords<'a> {
     threads: u32,
     resident: u32,
     stages: u32,
@@ -60,31 +42,30 @@ struct Words<'a> {
     width: u32,
     whole_columns: bool,
     dimensions: usize,
-    /// Where the input and the output lie: their types, whether they have an array for each field, and their arrays.
-    inputs: &'static str,
-    outputs: &'static str,
+    packed_words: u32,
+    polled_at_once: u32,
+    rolled_steps: bool,
+    /// Whether each column has an initial value of its own, and a total.
+    initial_values: bool,
+    totals: bool,
     input_arrays: Vec<ArrayWords<'a>>,
-    input_slices: Vec<ArrayWords<'a>>,
-    output_slices: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
-    #[serde(flatten)]
-    types: ArraysWords,
+    /// Bytes of an element.
+    input_bytes: u32,
     /// The arrays of the input from the first row of a thread's part on, and the statements that move them to the next.
     first_row: String,
     next_row: String,
-    /// The same: all results are written.
-    output_targets: Vec<ArrayWords<'a>>,
     pieces: Vec<PieceWords>,
-    input_bytes: u32,
-    description: String,
-    strategy: &'static str,
+}
+
+impl Words for ColumnsWords<'_> {
+    const ROOM: Room = Room::Columns;
 }
 
 /// An array of the input or of the output.
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 struct ArrayWords<'a> {
     name: &'a str,
-    ty: &'a str,
     /// How its item is named within an element: `.field`, or nothing where the item is the element.
     field: String,
     /// How its pointer is named within those of the input or output: `.name`, or nothing where there is one only.
@@ -147,7 +128,6 @@ fn array_words<'a>(
         before += bytes;
         ArrayWords {
             name,
-            ty,
             field: member(fields.is_some()),
             pointer: member(zipped),
             place: PlaceWords::new(name, ty, ty, &member(fields.is_some()), kind),
@@ -164,8 +144,9 @@ fn array_words<'a>(
 }
 
 /// Those of them that are slices.
-fn slices<'a>(arrays: &[ArrayWords<'a>]) -> Vec<ArrayWords<'a>> {
-    arrays.iter().filter(|array| array.kind == ArrayKind::Slice).cloned().collect()
+fn slices(arrays: &[ArrayWords<'_>]) -> Vec<SliceWords> {
+    let slices = arrays.iter().filter(|array| array.kind == ArrayKind::Slice);
+    slices.map(|array| SliceWords { name: array.name.to_owned(), bytes: array.bytes.into() }).collect()
 }
 
 /// The arrays of the input from the first row of a thread's part on, and the statements that move them to the next row.
@@ -210,7 +191,7 @@ pub fn render_columns_from(
     let operator = flipped.as_ref().unwrap_or(operator);
     let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.written_out) };
     let text = operator_text_as(operator, target, wording)?;
-    let context = Context::from_serialize(&words_of(operator, &text, plan))?;
+    let rooms = rooms_of(operator, &text, plan)?;
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     parts.extend(plan.programmatic.then_some("launches"));
     parts.extend(["machine", "dynamic_shared_memory", "columns/part"]);
@@ -223,12 +204,10 @@ pub fn render_columns_from(
     parts.extend(["packed_row", "status"]);
     parts.extend([heads::masks(&Segments::None), "prefix"]);
     parts.extend(start::start(operator, &plan.spec));
-    parts.push(opaque(operator));
+    parts.push(algebra::opaque(operator));
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "columns/rows", "columns/scan", "columns/carry", "columns/kernel"]);
-    let kernels = text_of(templates, parts, &context)?;
-    let heading = templates.render("heading", &context)?;
-    Ok(finish(&format!("{heading}{}\n{}", text.text, used(&kernels)), text.prefix))
+    source(templates, text, &rooms, parts)
 }
 
 /// Whether the arrays of the input and the output are more than one pointer each.
@@ -239,63 +218,56 @@ fn is_zipped(operator: &OpSource, plan: &ColumnsPlan) -> bool {
         || !plan.spec.output_kinds.are_slices()
 }
 
-/// What the templates of these kernels may speak of.
-pub(crate) fn words_of<'a>(
+/// The words of these kernels.
+pub(crate) fn rooms_of<'a>(
     operator: &OpSource,
     text: &'a OperatorText,
     plan: &ColumnsPlan,
-) -> impl Serialize + use<'a> {
-    let input_by_field = plan.spec.input.is_by_field(&operator.input);
-    let output_by_field = plan.spec.output.is_by_field(&operator.output);
+) -> Result<Rooms, RenderError> {
+    let spec = &plan.spec;
     let zipped = is_zipped(operator, plan);
-    let fields = |by_field: bool, fields| if by_field { Some(fields) } else { None };
-    let input_fields = fields(input_by_field, &text.input_fields[..]);
-    let output_fields = fields(output_by_field, &text.output_fields[..]);
+    let input_by_field = spec.input.is_by_field(&operator.input);
+    let input_fields = input_by_field.then_some(&text.input_fields[..]);
+    let output_fields = spec.output.is_by_field(&operator.output).then_some(&text.output_fields[..]);
     let (one_input, one_output) = (("elements", "Input"), ("results", "Output"));
-    let output_arrays =
-        array_words(&plan.outputs, plan.width, output_fields, one_output, plan.spec.output_kinds, zipped);
-    let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
-    let input_arrays = array_words(&plan.inputs, plan.width, input_fields, one_input, plan.spec.input_kinds, zipped);
-    let (first_row, next_row) = moves(&input_arrays);
+    let input_arrays = array_words(&plan.inputs, plan.width, input_fields, one_input, spec.input_kinds, zipped);
+    let output_arrays = array_words(&plan.outputs, plan.width, output_fields, one_output, spec.output_kinds, zipped);
     let lies = |array: &ArrayWords<'a>| (array.name, array.place.clone());
-    let types = match plan.spec.input_kinds.are_slices() {
-        true => ArraysWords::none().inputs("Inputs", input_by_field, input_arrays.iter().map(lies)),
-        false => ArraysWords::none().inputs_without_access("Inputs", input_arrays.iter().map(lies)),
+    let arrays = ArraysWords::new(slices(&input_arrays), slices(&output_arrays));
+    let inputs = input_arrays.iter().map(lies);
+    let arrays = match spec.input_kinds.are_slices() {
+        true => arrays.inputs("Inputs", input_by_field, inputs),
+        false => arrays.inputs_without_access("Inputs", inputs),
     };
-    Words {
-        operator: text,
-        algebra: AlgebraWords::new(operator, plan.spec.kind == ScanKind::Exclusive, plan.spec.emits(operator)),
-        start: StartWords::new(&plan.spec, &text.start, None),
-        initial_values: plan.spec.initial_values,
-        programmatic: plan.programmatic,
-        dependents_at_once: plan.programmatic,
-        delays: DelayWords::new(plan.delays),
-        packet: PacketWords::new(plan.packet_payload().into()),
-        statuses: LAPS + 1,
-        published: "PackedRow",
-        packed_words: plan.packed_words(),
-        polled_at_once: plan.polled_at_once,
-        rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
-        threads: plan.threads,
-        resident: plan.resident,
-        stages: STAGES,
-        run: plan.run,
-        width: plan.width,
-        whole_columns: plan.has_whole_columns(),
-        dimensions: ColumnLayout::DIMENSIONS,
-        inputs,
-        outputs,
-        types: types.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)),
-        first_row,
-        next_row,
-        input_slices: slices(&input_arrays),
-        output_slices: output_arrays.clone(),
-        input_arrays,
-        output_targets: output_arrays.clone(),
-        output_arrays,
-        pieces: piece_words(plan),
-        input_bytes: plan.input_bytes(),
-        description: format!("{} along an axis", plan.spec),
-        strategy: "columns",
-    }
+    let types = TypesWords::new(text);
+    let (first_row, next_row) = moves(&input_arrays);
+    Rooms::default()
+        .with(&HeadingWords::new(format!("{spec} along an axis"), "columns"))?
+        .with(&if zipped { types.in_arrays(spec) } else { types })?
+        .with(&KernelWords::new(spec, text, None).programmatic(plan.programmatic, true))?
+        .with(&MachineWords::new(plan.delays, plan.packet_payload().into()))?
+        .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
+        .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
+        // One for each time that the ring of statuses is filled, counted from 1, and none.
+        .with(&StatusWords { published: "PackedRow", count: LAPS + 1 })?
+        .with(&ColumnsWords {
+            threads: plan.threads,
+            resident: plan.resident,
+            stages: STAGES,
+            run: plan.run,
+            width: plan.width,
+            whole_columns: plan.has_whole_columns(),
+            dimensions: ColumnLayout::DIMENSIONS,
+            packed_words: plan.packed_words(),
+            polled_at_once: plan.polled_at_once,
+            rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
+            initial_values: spec.initial_values,
+            totals: spec.totals,
+            input_arrays,
+            output_arrays,
+            input_bytes: plan.input_bytes(),
+            first_row,
+            next_row,
+            pieces: piece_words(plan),
+        })
 }

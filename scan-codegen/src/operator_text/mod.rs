@@ -18,14 +18,14 @@ use crate::{
     templates::{KERNEL_NAMES, Templates},
     weight::{Places, WRITTEN_OUT, Weights},
 };
-use writer::{FieldText, FunctionText, KeptConstant, TableText, Writer};
+pub(crate) use writer::KeptConstant;
+use writer::{FieldText, FunctionText, TableText, Writer};
 
 /// An operator as CUDA text, for kernels to be written around.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct OperatorText {
     /// Prelude, elements and operator. The marker line `#line here` follows each function whose lines are the user's.
-    #[serde(skip)]
     pub text: String,
     /// The name of the operator's struct.
     pub operator: String,
@@ -38,22 +38,17 @@ pub struct OperatorText {
     /// The C++ name of the output type.
     pub output: String,
     /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
-    #[serde(skip)]
     pub input_fields: Vec<(String, String)>,
-    #[serde(skip)]
     pub output_fields: Vec<(String, String)>,
     /// The types of the items of those fields of what is written that are arrays.
-    #[serde(skip)]
     pub output_items: Vec<String>,
     /// What initial values and totals are: what each input moves on, or else the state.
     pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
-    #[serde(skip)]
     pub start: String,
     /// Whether runs are folded from their ends, by the struct's function `prepend`.
     pub folds_backwards: bool,
     /// Whether the struct has a function `identity`.
-    #[serde(skip)]
     pub has_identity: bool,
     /// Whether all elements share divisors: then the struct has a function `keep_reciprocals`.
     pub shares_divisors: bool,
@@ -141,7 +136,7 @@ pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) 
         return Err(RenderError::NoText { operator: op.name.clone() });
     }
     let mut writer = Writer { keeps_constants: wording.keeps_constants, ..Writer::default() };
-    KERNEL_NAMES.iter().for_each(|name| writer.names.avoid((*name).to_owned()));
+    KERNEL_NAMES.iter().for_each(|name| writer.names.avoid(name.clone()));
     for function in op.functions.iter().chain(&op.helpers) {
         writer.reserve(&function.body);
         function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));

@@ -1,5 +1,6 @@
 //! The planners' measured constants. Each names its section of `docs/tuning.md`.
 
+use super::types::BlockSizes;
 use crate::{carry::Carry, segments::Segments};
 
 /// The maximum size of elements of which several are held in registers at once, in bytes.
@@ -13,18 +14,18 @@ pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 pub(super) struct RegisterShape {
     pub(super) threads: u32,
     pub(super) run_bytes: u32,
-    /// The minimum and maximum threads of the blocks that one text serves.
-    pub(super) block_sizes: (u32, u32),
+    /// The threads of the blocks that one text serves.
+    pub(super) block_sizes: BlockSizes,
 }
 
 /// A block with a text of its own.
 const fn shape(threads: u32, run_bytes: u32) -> RegisterShape {
-    RegisterShape { threads, run_bytes, block_sizes: (threads, threads) }
+    RegisterShape { threads, run_bytes, block_sizes: BlockSizes::of(threads) }
 }
 
 /// A block of `threads` threads, with a text that serves blocks of `most / 2` to `most` threads.
 const fn one_of(threads: u32, most: u32, run_bytes: u32) -> RegisterShape {
-    RegisterShape { threads, run_bytes, block_sizes: (most / 2, most) }
+    RegisterShape { threads, run_bytes, block_sizes: BlockSizes { smallest: most / 2, largest: most } }
 }
 
 /// The shape if the caller chooses runs in registers: three units of sixteen bytes.

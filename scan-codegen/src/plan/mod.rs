@@ -37,6 +37,7 @@ pub use overrides::Overrides;
 pub(crate) use overrides::check_overrides;
 pub use pipeline::Pipeline;
 pub(crate) use shared::{MOST_COARSENED_THREADS, coarsened_run};
+pub(crate) use types::BlockSizes;
 pub use types::{Plan, Plans};
 
 /// The first architecture on which a launch may begin before the one before it has ended.

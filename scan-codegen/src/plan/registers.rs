@@ -7,7 +7,7 @@ use super::{
         whole_runs_are_as_fast,
     },
     overrides::{Overrides, Request},
-    types::{Block, Plan},
+    types::{Block, BlockSizes, Plan},
 };
 use crate::{
     carry::{Blocks, Carry, CarryFacts, TileIn},
@@ -112,10 +112,9 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
     }
-    let (fewest, largest) = shape.block_sizes;
-    let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
-    let (_, largest_block) = block_sizes;
-    let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, largest_block) };
+    let block_sizes = overrides.threads.map_or(shape.block_sizes.at_most(most), BlockSizes::of);
+    let shared_bytes = sizes.shared_bytes(run, block_sizes.largest);
+    let block = Block { threads, run, tile: threads * run, shared_bytes };
     let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
     let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let whole_runs = scans_whole_runs(request, &facts, shape);

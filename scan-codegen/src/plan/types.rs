@@ -121,8 +121,8 @@ pub struct Plan {
     pub(crate) statuses_per_lane: u32,
     /// Blocks per cluster; 1 with another way to carry.
     pub(crate) cluster: u32,
-    /// The minimum and maximum threads per block of its kernels: plans that differ only in `threads` share a text.
-    pub(crate) block_sizes: (u32, u32),
+    /// The threads per block of its kernels: plans that differ only in `threads` share a text.
+    pub(crate) block_sizes: BlockSizes,
     /// Whether its kernels wait at random, for tests.
     pub(crate) delays: bool,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
@@ -150,6 +150,24 @@ pub struct Plan {
     pub(crate) input_bytes: u64,
     /// and that are written.
     pub(crate) output_bytes: u64,
+}
+
+/// The threads per block of the kernels of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BlockSizes {
+    pub(crate) smallest: u32,
+    pub(crate) largest: u32,
+}
+
+impl BlockSizes {
+    /// Of kernels whose blocks all have so many threads.
+    pub(crate) const fn of(threads: u32) -> Self {
+        BlockSizes { smallest: threads, largest: threads }
+    }
+
+    pub(super) fn at_most(self, most: u32) -> Self {
+        BlockSizes { smallest: self.smallest.min(most), largest: self.largest.min(most) }
+    }
 }
 
 /// What every planner decides about the threads that scan a tile together.
@@ -196,7 +214,7 @@ impl Plan {
             last_run_apart: false,
             statuses_per_lane: 1,
             cluster: 1,
-            block_sizes: (threads, threads),
+            block_sizes: BlockSizes::of(threads),
             delays: false,
             network_slots: 0,
             input_unit: 0,

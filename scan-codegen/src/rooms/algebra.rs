@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::operator::OpSource;
+use super::{Room, Words};
+use crate::{operator::OpSource, weight::hides_states};
 
 /// What the templates of the operator's algebra speak of.
 #[derive(Serialize)]
@@ -18,6 +19,10 @@ pub(crate) struct AlgebraWords {
     emits: bool,
     /// Whether a result is of the elements before its own.
     exclusive: bool,
+}
+
+impl Words for AlgebraWords {
+    const ROOM: Room = Room::Value;
 }
 
 impl AlgebraWords {
@@ -44,4 +49,9 @@ pub(crate) fn folds(operator: &OpSource) -> Vec<&'static str> {
 /// The template by which runs are scanned.
 pub(crate) fn cursor(operator: &OpSource) -> &'static str {
     if operator.carry.is_some() { "cursor_carry" } else { "cursor_prefix" }
+}
+
+/// The template of what the optimizer may look through.
+pub(crate) fn opaque(operator: &OpSource) -> &'static str {
+    if hides_states(operator) { "opaque" } else { "transparent" }
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::array_kind::ArrayKind;
+use super::{Room, Words};
+use crate::{array_kind::ArrayKind, plan::Plan};
 
 /// How kernels speak of an array in memory.
 #[derive(Clone)]
@@ -53,6 +54,19 @@ pub(crate) type Named<'a> = (&'a str, PlaceWords);
 pub(crate) struct ArraysWords {
     input_types: Vec<ArraysType>,
     output_types: Vec<ArraysType>,
+    input_slices: Vec<SliceWords>,
+    output_slices: Vec<SliceWords>,
+}
+
+impl Words for ArraysWords {
+    const ROOM: Room = Room::Arrays;
+}
+
+/// An array that is a slice: its name, and the bytes of an item.
+#[derive(Serialize)]
+pub(crate) struct SliceWords {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
 }
 
 /// A type with a member for each array.
@@ -88,9 +102,9 @@ impl Access {
 }
 
 impl ArraysWords {
-    /// The types of no arrays.
-    pub(crate) fn none() -> Self {
-        ArraysWords { input_types: Vec::new(), output_types: Vec::new() }
+    /// No types yet, of arrays among which these are slices.
+    pub(crate) fn new(input_slices: Vec<SliceWords>, output_slices: Vec<SliceWords>) -> Self {
+        ArraysWords { input_types: Vec::new(), output_types: Vec::new(), input_slices, output_slices }
     }
 
     /// With a type of the arrays of the input. Of an element that lies in one array, `by_field` is false.
@@ -135,5 +149,13 @@ impl ArraysWords {
         let access = vec![Access::of(&members, format!("{{{}}}", places.join(", ")))];
         self.output_types.push(ArraysType { name, element, members, access });
         self
+    }
+}
+
+/// The bytes of an element, and of a result, in a stage.
+pub(crate) fn sizes(plan: &Plan) -> [String; 2] {
+    match plan.zipped {
+        Some(_) => [plan.input_bytes, plan.output_bytes].map(|bytes| bytes.to_string()),
+        None => ["Input", "Output"].map(|element| format!("sizeof({element})")),
     }
 }

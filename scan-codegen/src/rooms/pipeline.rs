@@ -2,53 +2,49 @@
 
 use serde::Serialize;
 
-use super::{heads, start};
+use super::{
+    Room, Words, heads,
+    start::{self, OF_PIPELINE},
+    types::TypesWords,
+};
 use crate::{
     constants,
-    element::{ElementType, ShortTable},
-    names::variable,
     operator::OpSource,
     plan::{Pipeline, Plan},
 };
 
-/// What the templates of a pipeline may speak of.
+/// What the templates of a pipeline speak of.
 #[derive(Serialize)]
 pub(crate) struct PipelineWords {
-    team: u32,
-    teams: u32,
-    stages: u32,
-    /// How many blocks a group has, how many statuses a warp loads at once, and how many warps do so.
+    block_threads: u32,
+    /// How many blocks a group has.
     group: u32,
-    window: u32,
-    folding_warps: u32,
     /// The bytes of a unit of a lifted element that stays in the stage.
     state_unit: u32,
     /// Parts in which a run is reduced.
     run_parts: u32,
-    block_threads: u32,
-    /// Bytes of a stage of the pipeline, of it for what tells the heads, and slots for the offsets of tiles.
-    stage_bytes: &'static str,
-    head_bytes: u32,
-    slots: u32,
-    slot_bytes: u32,
-    dynamic_shared_bytes: u32,
     /// The look-ahead warps, and the roles of warps besides those that every block has.
     look_ahead_warps: &'static str,
     roles: Vec<RoleWords>,
-    /// How a run of a whole tile is folded, and how it is scanned.
-    fold_run: &'static str,
+    /// How a run of a whole tile is scanned.
     scanned: ScannedWords,
-    /// Where the results of a tile that is not whole go.
+    /// Where the results of a tile that is not whole go, and the type of that.
     part_results: &'static str,
+    part_outputs: &'static str,
     /// How many statuses a launch publishes.
     status_count: &'static str,
     /// What a `Block` is made of besides, with the comma before it.
     block_arguments: &'static str,
     /// The operator as a parameter: the kernel changes where its tables are.
     op_parameter: &'static str,
-    /// The operator's tables that are kept in shared memory, and the bytes that they take there.
-    kept_tables: Vec<TableWords>,
-    kept_table_bytes: u32,
+    /// The initial value, where one thread passes it to the others.
+    initial_value: &'static str,
+    /// Whether all arrays of the input are slices.
+    inputs_are_slices: bool,
+}
+
+impl Words for PipelineWords {
+    const ROOM: Room = Room::Pipeline;
 }
 
 /// How a run is scanned: its type, where it comes from, an item of it, and how a cursor moves past one.
@@ -68,45 +64,11 @@ struct RoleWords {
     call: &'static str,
 }
 
-/// A table of the operator that is kept in shared memory.
-#[derive(Serialize)]
-struct TableWords {
-    /// The fields that lead to it.
-    path: String,
-    /// Where its items begin in the memory for tables.
-    offset: u32,
-    /// The bytes that it takes there.
-    room: u32,
-    /// In what units it is copied, and how many an item has.
-    unit: &'static str,
-    units: usize,
-}
-
-impl TableWords {
-    /// All tables of an operator.
-    fn of(operator: &OpSource) -> Vec<Self> {
-        let mut end = 0;
-        let tables = operator.parameters.iter().flat_map(ElementType::short_tables);
-        let words = |(path, item, short): (Vec<&str>, &ElementType, ShortTable)| {
-            let offset = end;
-            end += short.room;
-            let word = constants::WORD as usize;
-            let (unit, bytes) = if item.size.is_multiple_of(word) { ("unsigned", word) } else { ("unsigned char", 1) };
-            let path = path.into_iter().map(variable).collect::<Vec<_>>().join(".");
-            TableWords { path, offset, room: short.room, unit, units: item.size / bytes }
-        };
-        tables.map(words).collect()
-    }
-}
-
 impl PipelineWords {
-    pub(crate) fn new(operator: &OpSource, plan: &Plan) -> Self {
-        let pipeline = plan.pipeline.unwrap_or_default();
-        let keeps_tables = pipeline.table_bytes > 0;
-        let kept_tables = if keeps_tables { TableWords::of(operator) } else { Vec::new() };
-        let is_grouped = pipeline.group > 1;
+    pub(crate) fn new(operator: &OpSource, plan: &Plan, pipeline: &Pipeline, types: &TypesWords<'_>) -> Self {
+        let (spec, is_grouped) = (&plan.spec, pipeline.group > 1);
         let mut roles = Vec::new();
-        if plan.spec.segments.has_empty() {
+        if spec.segments.has_empty() {
             roles.push(RoleWords { warps: "warp == OFFSET_SEARCH_WARP", call: "search_offsets(block)" });
         }
         if is_grouped {
@@ -116,45 +78,30 @@ impl PipelineWords {
             true => ["StateRun", "states_of", "State", "state_in", "advance_by"],
             false => ["Run", "run_of", "Input", "input_of", "advance"],
         };
+        let (part_results, part_outputs) = match is_in_place(plan, pipeline) {
+            true => ("outputs_in(stage)", types.stage_outputs),
+            false => ("block.output + tile.start", types.outputs),
+        };
         PipelineWords {
-            team: plan.threads,
-            teams: pipeline.teams,
-            stages: pipeline.stages,
+            block_threads: pipeline.block_threads(plan.threads),
             group: pipeline.group,
-            window: if is_grouped { pipeline.window } else { constants::WARP * pipeline.statuses_per_lane },
-            folding_warps: if is_grouped { 2 } else { pipeline.look_ahead_warps.max(1) },
             state_unit: 1
                 << (operator.state.size as u32).trailing_zeros().min(constants::COPY_ALIGNMENT.trailing_zeros()),
             run_parts: pipeline.run_parts,
-            block_threads: pipeline.block_threads(plan.threads),
-            stage_bytes: match (pipeline.keeps_states, plan.input_bytes.max(plan.output_bytes)) {
-                (true, larger) if plan.state_bytes > larger => "TILE * sizeof(State)",
-                (_, larger) if plan.input_bytes == larger => "INPUT_BYTES",
-                _ => "RESULT_BYTES",
-            },
-            head_bytes: pipeline.head_bytes,
-            slots: pipeline.slots,
-            slot_bytes: pipeline.slot_bytes,
-            dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
             look_ahead_warps: if pipeline.look_ahead_warps > 1 {
                 "warp == LOOK_AHEAD_WARP || warp > COPY_WARP"
             } else {
                 "warp == LOOK_AHEAD_WARP"
             },
             roles,
-            fold_run: match pipeline.keeps_states || pipeline.run_parts > 1 {
-                true => "aggregate = fold_run(op, stage, at, folded.heads, start, segment, place);",
-                false => {
-                    "Run run = run_of(stage, place);\n    aggregate = reduce_run(op, run, folded.heads, start, segment, RUN);"
-                }
-            },
             scanned: ScannedWords { run, run_of, item, item_of, advance },
-            part_results: if is_in_place(plan, &pipeline) { "outputs_in(stage)" } else { "block.output + tile.start" },
+            part_results,
+            part_outputs,
             status_count: if is_grouped { "statuses_with_groups(block.tiles)" } else { "block.tiles" },
-            block_arguments: if plan.spec.total { ", total" } else { "" },
-            op_parameter: if keeps_tables { "Op op" } else { "const Op op" },
-            kept_table_bytes: kept_tables.iter().map(|table| table.room).sum(),
-            kept_tables,
+            block_arguments: if spec.total { ", total" } else { "" },
+            op_parameter: if pipeline.table_bytes > 0 { "Op op" } else { "const Op op" },
+            initial_value: start::initial_value(spec, "", Some(OF_PIPELINE)).passed,
+            inputs_are_slices: spec.input_kinds.are_slices(),
         }
     }
 }
@@ -184,8 +131,8 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Ve
         (true, _, _) => ["pipeline/kept_states"].as_slice(),
         (_, true, true) => &["pipeline/run_part", "pipeline/run_parts_from_end"],
         (_, true, false) => &["pipeline/run_part", "pipeline/run_parts"],
-        (_, _, true) => &["reduce_run_from_end"],
-        (_, _, false) => &["reduce_run"],
+        (_, _, true) => &["reduce_run_from_end", "pipeline/whole_run"],
+        (_, _, false) => &["reduce_run", "pipeline/whole_run"],
     });
     parts.extend((!pipeline.keeps_states).then_some("pipeline/no_kept_states"));
     parts.push(if from_end { "pipeline/elements_from_end" } else { "pipeline/elements" });
