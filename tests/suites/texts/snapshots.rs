@@ -214,11 +214,11 @@ fn along_an_axis() {
     let affine = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).axis(axis());
     let halves = scanner.scan(ops::sum::<scan_runtime::half::f16>()).reverse().axis(axis());
     let texts = [
-        ("affine", affine.plan().unwrap(), affine.cuda_source().unwrap().text),
-        ("halves", halves.plan().unwrap(), halves.cuda_source().unwrap().text),
+        ("affine", affine.axis_plan().unwrap(), affine.cuda_source().unwrap().text),
+        ("halves", halves.axis_plan().unwrap(), halves.cuda_source().unwrap().text),
     ];
     let recurrence = scanner.scan(scan_tests::columns::Recurrence).axis(axis()).per_field();
-    let recurrence = ("recurrence", recurrence.plan().unwrap(), recurrence.cuda_source().unwrap().text);
+    let recurrence = ("recurrence", recurrence.axis_plan().unwrap(), recurrence.cuda_source().unwrap().text);
     for (name, plan, source) in texts.into_iter().chain([recurrence]) {
         let from = source.find("// ---- Prefixes").unwrap();
         insta::assert_snapshot!(format!("along_an_axis_{name}"), format!("{plan}\n\n{}", &source[from..]));
