@@ -186,7 +186,7 @@ const PARTS: &[(&str, &str)] = &[
     ("columns/scan", include_str!("../templates/kernel/columns/scan.cu.tera")),
     ("columns/carry", include_str!("../templates/kernel/columns/carry.cu.tera")),
     ("columns/kernel", include_str!("../templates/kernel/columns/kernel.cu.tera")),
-    ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
+    ("reduce_then_scan", include_str!("../templates/carry/reduce_then_scan.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
     ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),
     ("reduce_contiguous", include_str!("../templates/reduce/contiguous.cu.tera")),

@@ -113,7 +113,7 @@ fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
 /// nothing tells, where only the device knows how many there are.
 fn check_length(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
     let facts = strategy.carry.describe();
-    if spec.length_on_device && matches!(facts.exchange, Exchange::Partials) {
+    if spec.length_on_device && matches!(facts.exchange, Exchange::Aggregates) {
         return Err(refused(
             strategy,
             "its launches depend on the length, which only the device knows: choose another carry",
@@ -158,7 +158,7 @@ fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> R
     }
     // What precedes the first element of a machine is its carry, which is no partial result.
     let writes_prefix = spec.kind == ScanKind::Exclusive || operator.has("emit");
-    let kept = operator.carry.is_some() && !spec.segments.is_none() && strategy.carry == Carry::Hierarchical;
+    let kept = operator.carry.is_some() && !spec.segments.is_none() && strategy.carry == Carry::ReduceThenScan;
     if kept && writes_prefix {
         return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.to_string(), operator: name() });
     }
