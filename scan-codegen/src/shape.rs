@@ -425,14 +425,32 @@ fn templates_only_become_shorter() {
     assert_eq!(sees, SEES, "{sees} templates see the text around them");
 }
 
-/// What the templates that one renderer uses read, and where.
-fn read_by(roots: &[&str]) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+/// The templates that one renderer uses, with their texts.
+fn used_by(roots: &[&'static str]) -> BTreeMap<&'static str, &'static str> {
     let texts: BTreeMap<_, _> = Templates::texts().collect();
-    let mut waiting: Vec<&str> = roots.to_vec();
-    let mut seen = BTreeSet::new();
-    let mut read: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut waiting = roots.to_vec();
+    let mut used = BTreeMap::new();
     while let Some(name) = waiting.pop() {
-        let Some((name, text)) = texts.get_key_value(name).filter(|(name, _)| seen.insert(**name)) else { continue };
+        if let Some(&text) = texts.get(name).filter(|_| !used.contains_key(name)) {
+            used.insert(name, text);
+            waiting
+                .extend(tags(text).iter().filter_map(|tag| Some(tag.text.strip_prefix("include ")?.trim_matches('"'))));
+        }
+    }
+    used
+}
+
+#[test]
+fn every_template_is_among_those_of_a_renderer() {
+    let used: BTreeSet<_> = renderers().iter().flat_map(|(_, roots, _)| used_by(roots).into_keys()).collect();
+    let others: Vec<_> = Templates::texts().map(|(name, _)| name).filter(|name| !used.contains(name)).collect();
+    assert!(others.is_empty(), "list them among the roots: {others:?}");
+}
+
+/// What the templates that one renderer uses read, and where.
+fn read_by(roots: &[&'static str]) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let mut read: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, text) in used_by(roots) {
         let mut own = BTreeSet::from(["loop"]);
         let mut note = |names: BTreeSet<&'static str>| {
             for word in names {
@@ -442,7 +460,6 @@ fn read_by(roots: &[&str]) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         for tag in tags(text) {
             let (verb, rest) = tag.text.split_once(' ').unwrap_or((tag.text, ""));
             match verb {
-                "include" => waiting.push(rest.trim_matches('"')),
                 "set" | "set_global" => {
                     let (variable, value) = rest.split_once('=').unwrap_or((rest, ""));
                     own.insert(variable.trim());
@@ -488,7 +505,7 @@ fn item_fields(words: &impl Serialize) -> BTreeSet<String> {
 }
 
 /// What templates ask of an array: the last part of `array.…`.
-fn asked_of_arrays(roots: &[&str]) -> BTreeSet<String> {
+fn asked_of_arrays(roots: &[&'static str]) -> BTreeSet<String> {
     let read = read_by(roots);
     let names: BTreeSet<_> = read.values().flatten().collect();
     let texts = Templates::texts().filter(|(name, _)| names.contains(name));
