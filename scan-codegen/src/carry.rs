@@ -10,9 +10,11 @@ use crate::kernel_role::KernelRole;
 pub enum Carry {
     /// One block goes through all tiles and carries the prefix in a register.
     OneBlock,
-    /// Three kernels: scan every section, scan the section totals (recursively, once they outgrow a block), combine
-    /// each total into the section after it.
-    Hierarchical,
+    /// Three kernels, as in Baxter's Modern GPU (2013): reduce every tile to its aggregate, scan the aggregates (level by
+    /// level, once they outgrow a block), and scan every tile from its exclusive prefix on. The input is read twice. The
+    /// workspace holds the aggregates alone, and no block waits for another. Floats are the same in every run. It keeps
+    /// tiles in shared memory.
+    ReduceThenScan,
     /// Yan, Long and Zhang 2013: one kernel, each block waits for the inclusive prefix of the tile before its own.
     Chained(TileNumbers),
     /// Merrill and Garland 2016: one kernel, each block looks back over the tiles before its own. Floats may differ
@@ -102,8 +104,8 @@ pub(crate) enum TileIn {
 pub(crate) enum Exchange {
     /// Nothing.
     Nothing,
-    /// Aggregates and partial results, from kernel to kernel.
-    Partials,
+    /// Aggregates of tiles, from kernel to kernel.
+    Aggregates,
     /// Tile statuses, within one kernel.
     Statuses(Polled),
 }
@@ -146,18 +148,18 @@ impl Carry {
                 blocks: Blocks::One,
                 ..USUAL
             },
-            Carry::Hierarchical => CarryFacts {
-                name: "hierarchical",
-                words: "hierarchical",
+            Carry::ReduceThenScan => CarryFacts {
+                name: "reduce_then_scan",
+                words: "reduce-then-scan",
                 kernels: &[
                     KernelRole::ScanBlock,
-                    KernelRole::ScanSections,
-                    KernelRole::ScanTotals,
-                    KernelRole::CarryTotals,
-                    KernelRole::CarrySections,
+                    KernelRole::ReduceTiles,
+                    KernelRole::ScanAggregates,
+                    KernelRole::CarryAggregates,
+                    KernelRole::ScanTiles,
                 ],
                 tile_in: TileIn::SharedMemory,
-                exchange: Exchange::Partials,
+                exchange: Exchange::Aggregates,
                 ..USUAL
             },
             Carry::Chained(tile_numbers) => CarryFacts {
@@ -226,7 +228,7 @@ impl CarryFacts {
     pub(crate) const fn polled(&self) -> Option<Polled> {
         match self.exchange {
             Exchange::Statuses(polled) => Some(polled),
-            Exchange::Nothing | Exchange::Partials => None,
+            Exchange::Nothing | Exchange::Aggregates => None,
         }
     }
 
@@ -256,7 +258,7 @@ mod tests {
 
     const ALL: [Carry; 8] = [
         Carry::OneBlock,
-        Carry::Hierarchical,
+        Carry::ReduceThenScan,
         Carry::Chained(TileNumbers::Counter),
         Carry::Chained(TileNumbers::BlockIndex),
         Carry::LookBack,

@@ -9,14 +9,14 @@ use std::fmt;
 pub enum KernelRole {
     /// One block scans the whole input: inputs of one tile, for most carries.
     ScanBlock,
-    /// Hierarchical, first: each block scans a section and writes its total.
-    ScanSections,
-    /// Hierarchical: each block scans section totals.
-    ScanTotals,
-    /// Hierarchical: combines the prefix of each section of totals with its totals.
-    CarryTotals,
-    /// Hierarchical, last: combines the exclusive prefix of each section with its partial results.
-    CarrySections,
+    /// Reduction and reduce-then-scan, first: each block reduces a tile of the input to its aggregate.
+    ReduceTiles,
+    /// Reduce-then-scan: each block scans a tile of aggregates.
+    ScanAggregates,
+    /// Reduce-then-scan: combines the exclusive prefix of each tile of aggregates into it.
+    CarryAggregates,
+    /// Reduce-then-scan, last: each block scans a tile of the input from its exclusive prefix on.
+    ScanTiles,
     /// A block per tile, which waits for the inclusive prefix of the tile before it.
     ScanChained,
     /// A block per tile, which looks back over the statuses of the tiles before it.
@@ -29,8 +29,6 @@ pub enum KernelRole {
     ScanLookAhead,
     /// Persistent blocks scan along an axis.
     ScanColumns,
-    /// Reduction, first: each block reduces a tile of the input.
-    ReduceTiles,
     /// Reduction: each block reduces a tile of aggregates.
     ReduceSums,
     /// Reduction, last: one thread writes the result.
@@ -48,10 +46,9 @@ impl KernelRole {
     pub const fn name(self) -> &'static str {
         match self {
             KernelRole::ScanBlock => "scan_block",
-            KernelRole::ScanSections => "scan_sections",
-            KernelRole::ScanTotals => "scan_totals",
-            KernelRole::CarryTotals => "carry_totals",
-            KernelRole::CarrySections => "carry_sections",
+            KernelRole::ScanAggregates => "scan_aggregates",
+            KernelRole::CarryAggregates => "carry_aggregates",
+            KernelRole::ScanTiles => "scan_tiles",
             KernelRole::ScanChained => "scan_chained",
             KernelRole::ScanLookBack => "scan_look_back",
             KernelRole::ScanLookAtAll => "scan_look_at_all",

@@ -159,7 +159,7 @@ const PARTS: &[Part] = parts! {
         "look_back": "carry/look_back",
         "look_at_all": "carry/look_at_all",
         "cluster": "carry/cluster",
-        "hierarchical": "carry/hierarchical",
+        "reduce_then_scan": "carry/reduce_then_scan",
     }
     Kernel {
         "kernel/length": "kernel/length",

@@ -287,7 +287,7 @@ mod tests {
         for line in [
             "",
             "from 1 to 2",
-            "from 1 to 2: shared hierarchical threads 1 run 1 teams - stages - blocks - statuses - written -",
+            "from 1 to 2: shared reduce-then-scan threads 1 run 1 teams - stages - blocks - statuses - written -",
         ] {
             assert_eq!(Tuned::parse(line), None, "{line}");
         }

@@ -17,7 +17,7 @@ const FOUND: [(&str, &str); 12] = [
     ("warp_shuffle", "select"),
     ("coarsened", "offset"),
     ("reduce_contiguous", "order"),
-    ("hierarchical", "index"),
+    ("reduce_then_scan", "index"),
     ("chained", "equality"),
     ("look_back", "negate"),
     ("in_registers", "logic"),

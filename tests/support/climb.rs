@@ -12,7 +12,7 @@ use crate::{
     strategies,
 };
 
-/// Threads of a block: few, so that short inputs have several tiles and several levels of totals.
+/// Threads of a block: few, so that short inputs have several tiles and several levels of aggregates.
 pub const FEW_THREADS: u32 = 32;
 
 /// More accesses for each element are taken for an endless loop, where inputs are long.

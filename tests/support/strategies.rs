@@ -22,7 +22,7 @@ pub const NETWORKS: [Network; 11] = [
 /// Every way to carry between tiles that goes with every network.
 pub const CARRIES: [Carry; 5] = [
     Carry::OneBlock,
-    Carry::Hierarchical,
+    Carry::ReduceThenScan,
     Carry::Chained(TileNumbers::BlockIndex),
     Carry::Chained(TileNumbers::Counter),
     Carry::LookBack,

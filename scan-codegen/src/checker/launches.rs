@@ -3,7 +3,7 @@
 use super::{Checked, Report, Rule};
 use crate::{
     carry::Blocks,
-    kernel_role::KernelRole::{CarrySections, ScanChained, ScanLookAtAll, ScanLookBack, ScanSections},
+    kernel_role::KernelRole::{ReduceTiles, ScanChained, ScanLookAtAll, ScanLookBack, ScanTiles},
     plan::Plan,
     schedule::{Argument, Schedule},
 };
@@ -37,7 +37,7 @@ fn of_length(plan: &Plan, schedule: &Schedule, most_blocks: u64, len: u64, repor
             format!("{len} elements: `{kernel}` is launched with {} threads, the text is for {threads}", launch.threads)
         });
         // A block of these has one tile.
-        let of_tile = matches!(kernel, ScanSections | CarrySections | ScanChained | ScanLookBack | ScanLookAtAll);
+        let of_tile = matches!(kernel, ReduceTiles | ScanTiles | ScanChained | ScanLookBack | ScanLookAtAll);
         let scanned = u64::from(launch.blocks) * u64::from(plan.tile);
         report.require(!of_tile || scanned >= len, Rule::Launches, || {
             format!("{len} elements: `{kernel}` has {} blocks of {} elements", launch.blocks, plan.tile)

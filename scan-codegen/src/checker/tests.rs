@@ -76,7 +76,7 @@ fn plans_of_all_strategies_are_sound() {
     let blocks = networks.flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)]);
     let carries = [
         Carry::OneBlock,
-        Carry::Hierarchical,
+        Carry::ReduceThenScan,
         Carry::Chained(TileNumbers::Counter),
         Carry::Chained(TileNumbers::BlockIndex),
         Carry::LookBack,

@@ -23,9 +23,9 @@ pub(super) fn check(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
             report.require(tiles < WORD_END, Rule::Widths, || format!("{tiles} tiles are counted in 32 bits"));
         }
     }
-    if facts.exchange == Exchange::Partials {
+    if facts.exchange == Exchange::Aggregates {
         report.require(u64::from(plan.tile) < WORD_END - 1, Rule::Widths, || {
-            format!("the place of a head in a section of {} elements is written in 32 bits", plan.tile)
+            format!("the place of a head in a tile of {} elements is written in 32 bits", plan.tile)
         });
     }
     let Some(pipeline) = &plan.pipeline else { return };

@@ -258,7 +258,7 @@ fn the_cost_of_the_longest_input_takes_no_loop_over_tiles() {
         for group in [1, 11] {
             check(&planned(Carry::LookAhead, &spec, 64, Overrides { group: Some(group), ..Overrides::default() }));
         }
-        for carry in [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack, Carry::Chained(TileNumbers::Counter)] {
+        for carry in [Carry::OneBlock, Carry::ReduceThenScan, Carry::LookBack, Carry::Chained(TileNumbers::Counter)] {
             let strategy = Strategy { block: BlockScan::coarsened(Network::Naive), carry };
             let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
             check_all(plan(&operator_of(4), &spec, &limits, &overrides).unwrap());

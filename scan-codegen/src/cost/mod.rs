@@ -25,7 +25,7 @@ impl Plan {
     /// The cost of a scan of `len` elements, by formulas that depend on the plan alone. Nothing is executed.
     ///
     /// The global traffic for n elements, apart from one value or status per tile, is 2n for one block, chained and
-    /// look-back, and 4n for hierarchical.
+    /// look-back, and 3n for reduce-then-scan.
     ///
     /// # Errors
     ///
@@ -39,10 +39,10 @@ impl Plan {
         let launches = launches.iter().map(|launch| match launch.kernel {
             _ if self.strategy.block.in_registers => self.launch_cost_in_registers(launch, len),
             KernelRole::ScanBlock => self.one_block_cost(launch, len),
-            KernelRole::ScanSections => self.sections_cost(launch, len),
-            KernelRole::ScanTotals => self.totals_cost(launch, length(launch)),
-            KernelRole::CarryTotals => self.carry_totals_cost(launch, length(launch)),
-            KernelRole::CarrySections => self.carry_sections_cost(launch, len),
+            KernelRole::ReduceTiles => self.reduce_tiles_cost(launch, len),
+            KernelRole::ScanAggregates => self.scan_aggregates_cost(launch, length(launch)),
+            KernelRole::CarryAggregates => self.carry_aggregates_cost(launch, length(launch)),
+            KernelRole::ScanTiles => self.scan_tiles_cost(launch, len),
             KernelRole::ScanLookAhead => self.look_ahead_cost(launch, len),
             _ => self.single_pass_cost(launch, len),
         });

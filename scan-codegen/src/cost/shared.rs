@@ -58,23 +58,22 @@ impl Plan {
         self.sum(launch, &[(1, sum)], read, written)
     }
 
-    /// First kernel of the hierarchical scan.
-    pub(super) fn sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+    /// First kernel of reduce-then-scan: it writes an aggregate a tile.
+    pub(super) fn reduce_tiles_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let blocks = self.tiles(len).map(|(count, n)| (count, self.tile_cost(n)));
-        let written = (len + u64::from(launch.blocks)) * self.state_bytes;
-        self.sum(launch, &blocks, len * self.input_bytes, written)
+        self.sum(launch, &blocks, len * self.input_bytes, u64::from(launch.blocks) * self.state_bytes)
     }
 
-    /// Second kernel: a level of `count` section totals.
-    pub(super) fn totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
+    /// Second kernel: a level of `count` aggregates.
+    pub(super) fn scan_aggregates_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
         let blocks = self.tiles(count).map(|(blocks, n)| (blocks, self.tile_cost(n)));
         let written = (count + u64::from(launch.blocks)) * self.state_bytes;
         self.sum(launch, &blocks, count * self.state_bytes, written)
     }
 
-    /// The down-sweep: each of `count` totals, except those of the first section, is combined with the exclusive prefix
-    /// of its section.
-    pub(super) fn carry_totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
+    /// The down-sweep: each of `count` aggregates, except those of the first tile, is combined with the exclusive prefix
+    /// of its tile.
+    pub(super) fn carry_aggregates_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
         let carried = |n: u64| BlockCost { applications: n, steps: n.div_ceil(self.threads.into()), barriers: 0 };
         let [(full, tile), (last, rest)] = self.tiles(count);
         let blocks = [(full.saturating_sub(1), carried(tile)), (if full > 0 { last } else { 0 }, carried(rest))];
@@ -83,21 +82,20 @@ impl Plan {
         self.sum(launch, &blocks, (later + before) * self.state_bytes, later * self.state_bytes)
     }
 
-    /// Third kernel: the exclusive prefix of each section is combined with its partial results.
-    pub(super) fn carry_sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+    /// Third kernel: each tile is scanned again, and its exclusive prefix is combined with its outputs.
+    pub(super) fn scan_tiles_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let [(full, tile), (last, rest)] = self.tiles(len);
         let initial = u64::from(self.seeds());
-        let barrier = BlockCost { applications: 0, steps: 0, barriers: 1 };
-        let with_initial_value = BlockCost { applications: initial, steps: initial, barriers: 1 };
-        let (first, last_is_first) = (u64::from(full > 0), u64::from(full == 0));
-        let first_cost = |n| if initial > 0 { barrier + self.completion(n) } else { barrier };
-        let blocks = [
-            (first, first_cost(tile)),
-            (full - first, with_initial_value + self.completion(tile)),
-            (last * last_is_first, first_cost(rest)),
-            (last * (1 - last_is_first), with_initial_value + self.completion(rest)),
-        ];
-        let read = (len + u64::from(launch.blocks) - 1) * self.state_bytes;
+        // Only with an initial value has the first tile a prefix, and have others two.
+        let scanned = |n| self.tile_cost(n) + BlockCost { applications: 0, steps: 0, barriers: 1 };
+        let with_prefix = |n| scanned(n) + self.completion(n);
+        let first = |n| if initial > 0 { with_prefix(n) } else { scanned(n) };
+        let later = |n| with_prefix(n) + BlockCost { applications: initial, steps: initial, barriers: 0 };
+        let blocks = match full {
+            0 => vec![(last, first(rest))],
+            _ => vec![(1, first(tile)), (full - 1, later(tile)), (last, later(rest))],
+        };
+        let read = len * self.input_bytes + (u64::from(launch.blocks) - 1) * self.state_bytes;
         self.sum(launch, &blocks, read, len * self.output_bytes)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     array_kind::ArrayKind,
-    carry::{Carry, Exchange},
+    carry::Exchange,
     computed::ComputedPlaces,
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
     element::ElementType,
@@ -113,7 +113,7 @@ fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
 /// nothing tells, where only the device knows how many there are.
 fn check_length(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
     let facts = strategy.carry.describe();
-    if spec.length_on_device && matches!(facts.exchange, Exchange::Partials) {
+    if spec.length_on_device && matches!(facts.exchange, Exchange::Aggregates) {
         return Err(refused(
             strategy,
             "its launches depend on the length, which only the device knows: choose another carry",
@@ -155,12 +155,6 @@ fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> R
     }
     if matches!(strategy.block.network, Network::Blelloch { .. }) {
         return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.block.to_string(), operator: name() });
-    }
-    // What precedes the first element of a machine is its carry, which is no partial result.
-    let writes_prefix = spec.kind == ScanKind::Exclusive || operator.has("emit");
-    let kept = operator.carry.is_some() && !spec.segments.is_none() && strategy.carry == Carry::Hierarchical;
-    if kept && writes_prefix {
-        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.to_string(), operator: name() });
     }
     if spec.kind == ScanKind::Exclusive && !spec.initial_value && operator.carry.is_none() {
         return Err(PlanError::NoIdentity { operator: name() });

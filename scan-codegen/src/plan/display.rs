@@ -98,11 +98,10 @@ impl Plan {
         if self.strategy.block.coarsened {
             write!(f, ", {} a thread", self.run)?;
         }
-        let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match facts.exchange {
             Exchange::Nothing => Ok(()),
             Exchange::Statuses(_) => write!(f, "\n  statuses  {} bytes a tile", self.status_bytes()),
-            Exchange::Partials => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
+            Exchange::Aggregates => write!(f, "\n  workspace an aggregate of {} bytes a tile", self.state_bytes),
         }
     }
 }

@@ -81,7 +81,7 @@ fn within_the_grid(shortest: &Plan, longer: Vec<Plan>) -> Vec<Plan> {
 /// The algorithm if the caller chooses only a shape: the one that scans any length, on every device.
 fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
     if deterministic {
-        return Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::Hierarchical };
+        return Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::ReduceThenScan };
     }
     let block = match operator.largest_element() <= MOST_REGISTER_BYTES {
         true => BlockScan::in_registers(),

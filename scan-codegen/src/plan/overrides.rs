@@ -54,7 +54,7 @@ pub struct Overrides {
     /// Whether stages of look-ahead keep lifted elements, so that each is lifted once.
     pub keeps_states: Option<bool>,
     /// Whether to allow only algorithms that give the same floats in every run ([`Strategy::is_deterministic`]). If the
-    /// default is look-back, the hierarchical scan then replaces it.
+    /// default is look-back, reduce-then-scan then replaces it.
     pub deterministic: bool,
     /// Whether a launch may begin before the preceding work in the stream has ended: CUDA's programmatic dependent
     /// launch. It makes a scan after a scan faster: `docs/tuning.md#programmatic-dependent-launches`. `None` and `true`

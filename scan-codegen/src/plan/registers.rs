@@ -154,7 +154,7 @@ fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
     if facts.tile_in == TileIn::SharedMemory {
         return Err(refused(
             strategy,
-            "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
+            "aggregates are scanned as a tile in shared memory: choose `BlockScan::coarsened(Network::WarpShuffle)`",
         ));
     }
     check_architecture(strategy, request.limits)

@@ -13,7 +13,7 @@ use crate::{
     strategy::Network,
 };
 
-const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::ReduceThenScan };
 
 fn kogge_stone(bytes: usize, threads: u32) -> Result<Plans, PlanError> {
     let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), ..Overrides::default() };

@@ -12,7 +12,7 @@ use crate::{
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
     operator::OpSource,
-    spec::{ScanKind, ScanSpec},
+    spec::ScanSpec,
     strategy::Strategy,
     weight::{Decided, Places, WRITTEN_OUT},
     zipped::Zipped,
@@ -98,9 +98,6 @@ pub struct Plan {
     pub tile: u32,
     /// Bytes of shared memory that a block declares.
     pub shared_bytes: u32,
-    /// Whether partial results are stored in the output buffer until the last kernel completes them there. They are if
-    /// `Output` is `State`. Otherwise they are stored in the workspace.
-    pub partials_in_output: bool,
     /// The maximum number of elements of a scan under this plan.
     pub max_len: u64,
     /// The pipeline of look-ahead; `None` with another way to carry.
@@ -191,8 +188,6 @@ impl Plan {
             Blocks::Persistent => limits.blocks_per_grid.min((1 << 31) - 2),
             Blocks::PerTileResident => limits.blocks_at_once(),
         };
-        let emits = spec.emits(operator);
-        let reads_twice = emits || spec.totals && spec.kind == ScanKind::Exclusive;
         Plan {
             spec: spec.clone(),
             from: 0,
@@ -201,11 +196,6 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            // Where the last kernel reads the elements once more, an output in place holds them.
-            partials_in_output: operator.state == operator.output
-                && !reads_twice
-                && !spec.output.is_by_field(&operator.output)
-                && spec.output_kinds.are_slices(),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -224,7 +214,7 @@ impl Plan {
             folds_backwards: operator.folds_backwards(),
             run_by_weight: false,
             decided: Decided::default(),
-            emits,
+            emits: spec.emits(operator),
             state_bytes: operator.state.size as u64,
             zipped: Zipped::of(operator, spec, |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,

@@ -1,8 +1,8 @@
 //! The schedule of a plan for a length: the kernel launches in order, with their arguments.
 
 mod arguments;
-mod hierarchical;
 mod launch;
+mod reduce_then_scan;
 
 use crate::{
     carry::Exchange,
@@ -54,7 +54,7 @@ impl Plan {
             _ if len == 0 => Schedule { workspace: NO_WORKSPACE, launches: Vec::new() },
             _ if one_block => self.without_statuses(KernelRole::ScanBlock, 1, len),
             (Exchange::Nothing, _) => self.without_statuses(facts.kernel(), self.cluster, len),
-            (Exchange::Partials, _) => self.hierarchical(len, alignment),
+            (Exchange::Aggregates, _) => self.reduce_then_scan(len, alignment),
             (Exchange::Statuses(_), None) => self.single_pass(facts.kernel(), len),
             (Exchange::Statuses(_), Some(pipeline)) => self.look_ahead(facts.kernel(), pipeline, len),
         };

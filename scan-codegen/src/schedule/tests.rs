@@ -7,7 +7,7 @@ use crate::{
 };
 
 fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
-    let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+    let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::ReduceThenScan };
     let overrides = Overrides { strategy: Some(strategy), threads: Some(threads), ..Overrides::default() };
     plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
         .map(|plans| plans.longest().clone())
@@ -27,29 +27,29 @@ fn launches_are_cooperative_where_all_blocks_must_be_resident() {
 }
 
 #[test]
-fn a_level_of_totals_is_added_as_soon_as_they_outgrow_a_block() {
+fn a_level_of_aggregates_is_added_as_soon_as_they_outgrow_a_block() {
     assert_eq!(launches(0), []);
     assert_eq!(launches(1), [(KernelRole::ScanBlock, 1)]);
     assert_eq!(launches(32), [(KernelRole::ScanBlock, 1)]);
     assert_eq!(
         launches(33),
-        [(KernelRole::ScanSections, 2), (KernelRole::ScanTotals, 1), (KernelRole::CarrySections, 2)]
+        [(KernelRole::ReduceTiles, 2), (KernelRole::ScanAggregates, 1), (KernelRole::ScanTiles, 2)]
     );
     assert_eq!(
         launches(1_024),
-        [(KernelRole::ScanSections, 32), (KernelRole::ScanTotals, 1), (KernelRole::CarrySections, 32)]
+        [(KernelRole::ReduceTiles, 32), (KernelRole::ScanAggregates, 1), (KernelRole::ScanTiles, 32)]
     );
     assert_eq!(
         launches(1_025),
         [
-            (KernelRole::ScanSections, 33),
-            (KernelRole::ScanTotals, 2),
-            (KernelRole::ScanTotals, 1),
-            (KernelRole::CarryTotals, 2),
-            (KernelRole::CarrySections, 33)
+            (KernelRole::ReduceTiles, 33),
+            (KernelRole::ScanAggregates, 2),
+            (KernelRole::ScanAggregates, 1),
+            (KernelRole::CarryAggregates, 2),
+            (KernelRole::ScanTiles, 33)
         ]
     );
-    assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == KernelRole::CarryTotals).count(), 2);
+    assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == KernelRole::CarryAggregates).count(), 2);
 }
 
 /// No kernel of one block is part of a plan for longer inputs.
@@ -60,7 +60,7 @@ fn a_plan_for_longer_inputs_has_a_schedule_for_the_shortest() {
     for len in [1, 2, 32] {
         let schedule = longer.schedule(len).unwrap();
         let kernels: Vec<_> = schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect();
-        assert_eq!(kernels, [(KernelRole::ScanSections, 1), (KernelRole::CarrySections, 1)], "{len}");
+        assert_eq!(kernels, [(KernelRole::ReduceTiles, 1), (KernelRole::ScanTiles, 1)], "{len}");
         assert!(schedule.workspace.bytes() >= 4);
     }
     assert_eq!(longer.schedule(0).unwrap().launches, []);
@@ -79,7 +79,7 @@ fn a_text_has_the_kernels_of_its_plan() {
         uses: Vec::new(),
         calls: Vec::new(),
     });
-    for carry in [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
+    for carry in [Carry::OneBlock, Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry };
         let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
         let limits = DeviceLimits::BASELINE;
@@ -112,10 +112,10 @@ fn places_in_the_workspace_do_not_overlap() {
     for launch in schedule
         .launches
         .iter()
-        .filter(|launch| matches!(launch.kernel, KernelRole::ScanSections | KernelRole::ScanTotals))
+        .filter(|launch| matches!(launch.kernel, KernelRole::ReduceTiles | KernelRole::ScanAggregates))
     {
         elements = elements.div_ceil(32);
-        // The totals that a kernel leaves are the last place it is given.
+        // The aggregates that a kernel leaves are the last place it is given.
         let place = launch.arguments.iter().rev().find_map(|argument| match argument {
             Argument::Workspace(offset) => Some(*offset),
             _ => None,

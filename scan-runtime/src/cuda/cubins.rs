@@ -58,7 +58,7 @@ pub struct DiskStats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompiledModule {
-    /// The operator and the kind of scan: `Largest: inclusive scan, Kogge-Stone blocks, hierarchical`.
+    /// The operator and the kind of scan: `Largest: inclusive scan, Kogge-Stone blocks, reduce-then-scan`.
     pub name: String,
     /// The target architecture.
     pub architecture: Architecture,

@@ -14,19 +14,19 @@ const FASTEST: BlockScan = BlockScan::coarsened(Network::WarpShuffle);
 /// The story that the texts tell, from one thread to a single pass: every network over single elements and over runs, then every
 /// way to carry over the fastest of them.
 pub(crate) fn ladder() -> impl Iterator<Item = Strategy> {
-    let hierarchical = |block| Strategy { block, carry: Carry::Hierarchical };
+    let reduce_then_scan = |block| Strategy { block, carry: Carry::ReduceThenScan };
     let carried = strategies::CARRIES
         .into_iter()
-        .filter(|&carry| carry != Carry::Hierarchical)
+        .filter(|&carry| carry != Carry::ReduceThenScan)
         .map(|carry| Strategy { block: FASTEST, carry });
-    (strategies::NETWORKS.into_iter().map(BlockScan::of).map(hierarchical))
-        .chain(strategies::NETWORKS.into_iter().map(BlockScan::coarsened).map(hierarchical))
+    (strategies::NETWORKS.into_iter().map(BlockScan::of).map(reduce_then_scan))
+        .chain(strategies::NETWORKS.into_iter().map(BlockScan::coarsened).map(reduce_then_scan))
         .chain(carried)
         .chain(strategies::IN_REGISTERS)
         .chain([strategies::LOOK_AHEAD])
 }
 
-/// Reads a strategy as the command line gives it: `look-back`, or `kogge-stone/hierarchical`.
+/// Reads a strategy as the command line gives it: `look-back`, or `kogge-stone/reduce-then-scan`.
 pub(crate) fn parse(text: &str) -> Result<Strategy, String> {
     let found = strategies::all().find(|strategy| match text.split_once('/') {
         Some((block, carry)) => slug(&strategy.block) == block && slug(&strategy.carry) == carry,
@@ -97,4 +97,4 @@ pub(crate) fn entrant<C: Case>(scanner: &Scanner, way: Way, strategy: Option<Str
 }
 
 /// Another way than the default, to compare it with where there is nobody else.
-pub(crate) const ANOTHER: Strategy = Strategy { block: FASTEST, carry: Carry::Hierarchical };
+pub(crate) const ANOTHER: Strategy = Strategy { block: FASTEST, carry: Carry::ReduceThenScan };

@@ -49,7 +49,7 @@ fn lengths<Op: TestOperator>() -> Outcome {
     )
 }
 
-/// Small blocks, so that the section totals outgrow a block, and theirs too, at lengths that the sanitizer can bear.
+/// Small blocks, so that the aggregates outgrow a block, and theirs too, at lengths that the sanitizer can bear.
 fn levels<Op: TestOperator>() -> Outcome {
     compare::<Op>(&[1_023, 1_024, 1_025, 2_049, 32_767, 32_768, 32_769, 33_000], Some(32))
 }

@@ -42,7 +42,7 @@ fn strategies() -> impl Iterator<Item = (&'static str, Strategy)> {
         ("look-at-all", registers(Carry::LookAtAll)),
         ("look-back", registers(Carry::LookBack)),
         ("chained", registers(Carry::Chained(TileNumbers::Counter))),
-        ("hierarchical", shuffles(Carry::Hierarchical)),
+        ("reduce-then-scan", shuffles(Carry::ReduceThenScan)),
     ]
     .into_iter()
 }

@@ -28,7 +28,13 @@ const STRATEGIES: [Option<Strategy>; 5] = {
     const fn by(carry: Carry) -> Option<Strategy> {
         Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry })
     }
-    [None, by(Carry::LookAhead), by(Carry::LookBack), by(Carry::Chained(TileNumbers::Counter)), by(Carry::Hierarchical)]
+    [
+        None,
+        by(Carry::LookAhead),
+        by(Carry::LookBack),
+        by(Carry::Chained(TileNumbers::Counter)),
+        by(Carry::ReduceThenScan),
+    ]
 };
 
 fn choose<Op: TestOperator>(scanner: &Scanner, index: usize) -> Scan<Op> {

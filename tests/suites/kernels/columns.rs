@@ -67,7 +67,7 @@ fn overrides_of_strategy(strategy: Strategy, index: usize) -> Overrides {
 }
 
 const IN_SHARED_MEMORY: Strategy =
-    Strategy { block: BlockScan::coarsened(Network::KoggeStone), carry: Carry::Hierarchical };
+    Strategy { block: BlockScan::coarsened(Network::KoggeStone), carry: Carry::ReduceThenScan };
 
 /// Threads of a team, teams, stages, run, blocks.
 const SHAPES: [Shape; 4] = [(64, 1, 4, 4, 3), (32, 2, 6, 8, 2), (32, 2, 5, 5, 3), (64, 1, 3, 12, 6)];

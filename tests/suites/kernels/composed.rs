@@ -4,16 +4,18 @@
 
 use std::fmt::Debug;
 
-use scan_codegen::{Arrays, Overrides, ScanSpec};
-use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops};
+use scan_codegen::{Arrays, Overrides, ScanSpec, Segments};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 use scan_tests::{
     composed::composed,
-    emulated::{Emulator, Program},
+    emulated::{Emulator, Module, Program},
     extent::compiled,
+    items::{Leading, stamp},
     lifting::{INITIAL_VALUE, Lifting, inputs},
     machines::{Appending, Coder},
     operators::mixed,
     reference::WAYS,
+    segments::Heads,
     strategies,
 };
 
@@ -68,4 +70,33 @@ fn exclusive_and_inclusive_results_match_the_reference() {
     let op = ops::with_exclusive(composed(1_021));
     let initial_value = op.lift(inputs(1)[0]);
     by_strategies(&op, initial_value, inputs, 3, false);
+}
+
+/// Of an operator without an identity the initial value begins each segment, whatever the tile lies in.
+#[test]
+fn exclusive_and_inclusive_results_without_an_identity_match_the_reference() {
+    let blocks = [BlockScan::of(Network::KoggeStone), BlockScan::coarsened(Network::WarpShuffle)];
+    let in_memory = blocks.into_iter().flat_map(|block| strategies::CARRIES.map(|carry| Strategy { block, carry }));
+    let spec = || ScanSpec::inclusive().with_total();
+    let specs = [spec(), spec().reverse(), ScanSpec::inclusive().with_segments(Segments::HeadFlags)];
+    let program = |(turn, strategy): (usize, Strategy)| {
+        let mut overrides = Overrides::default().strategy(strategy).threads(32);
+        overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+        let initial_value = Some(stamp(1_000_000));
+        Program::of(ops::with_exclusive(Leading), &specs[turn % 3], initial_value, &overrides).unwrap()
+    };
+    let others = [strategies::IN_REGISTERS[4], strategies::LOOK_AHEAD];
+    let programs: Vec<_> = (0..).zip(in_memory.chain(others)).map(program).collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let length = 3 * program.plan.tile as usize - 2;
+        let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(37)).collect();
+        let program = match program.plan.spec.segments {
+            Segments::None => program.clone(),
+            _ => program.with_heads(Heads::new(0, &begins)),
+        };
+        let input: Vec<_> = (0..length as u64).map(stamp).collect();
+        let result = program.verify(&Emulator::new(mixed(5)).resident_blocks(usize::MAX), &input);
+        result.unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
 }

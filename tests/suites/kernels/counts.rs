@@ -98,7 +98,7 @@ fn counted_cost_of_every_network_of_a_warp_is_that_of_its_formula() {
     }
 }
 
-/// Every way to carry, over several tiles and several levels of totals, in each of the four ways to scan.
+/// Every way to carry, over several tiles and several levels of aggregates, in each of the four ways to scan.
 #[test]
 fn counted_cost_of_every_carry_is_that_of_its_formula() {
     let mut programs = Vec::new();
@@ -106,7 +106,7 @@ fn counted_cost_of_every_carry_is_that_of_its_formula() {
         for way in WAYS {
             let trees = [Network::KoggeStone, Network::Blelloch { padded: true }].map(BlockScan::of);
             let runs = [BlockScan::coarsened(Network::WarpShuffle), BlockScan::in_registers()];
-            let runs = runs.into_iter().filter(|block| !block.in_registers || carry != Carry::Hierarchical);
+            let runs = runs.into_iter().filter(|block| !block.in_registers || carry != Carry::ReduceThenScan);
             for block in trees.into_iter().chain(runs) {
                 let run = block.coarsened.then_some(3);
                 programs.push(program::<ops::Sum<i32>>(Strategy { block, carry }, way, 32, run));

@@ -126,32 +126,14 @@ fn truncated_indices_of_one_block_are_found() {
 }
 
 #[test]
-fn truncated_indices_of_hierarchical_are_found() {
-    let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
-    let stored =
-        ("partial[extent.start + place_of(i, TILE)] =", "partial[(unsigned)(extent.start + place_of(i, TILE))] =");
-    let changes = [&OF_TILES[..], &[stored]].concat();
-    each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
-    let read = ("= partial[extent.start", "= partial[(unsigned)extent.start");
-    let changes = [read, STORED];
-    each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);
-    let restarting = restart(&overrides, Kernels::Sections, FLAGS);
-    each_cut_is_found(&restarting, fit, &[LOADED]);
-    each_cut_is_found(&restart(&overrides, Kernels::Carries, FLAGS), fit, &[read]);
-}
-
-/// The first element of a tile, as it is computed in each kernel.
-#[test]
-fn truncated_tile_starts_are_found() {
-    let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
-    for kernels in [Kernels::Sections, Kernels::Carries] {
-        let mut planted = interval(&overrides, kernels);
-        let text = &mut planted.program.source.text;
-        let (from, to) = ("const size_t begin = (size_t)(", "const size_t begin = (");
-        assert!(text.contains(from), "{text}");
-        *text = text.replace(from, to);
-        assert!(planted.verify(&Emulator::new(1)).is_err(), "{kernels:?}");
-    }
+fn truncated_indices_of_reduce_then_scan_are_found() {
+    let overrides = overrides(KOGGE_STONE, Carry::ReduceThenScan);
+    let of_tiles = [&OF_TILES[..], &[OF_NUMBERS]].concat();
+    each_cut_is_found(&interval(&overrides, Kernels::ReduceTiles), adjacent, &of_tiles);
+    let scanned = [&of_tiles[..], &[STORED]].concat();
+    each_cut_is_found(&interval(&overrides, Kernels::ScanTiles), adjacent, &scanned);
+    each_cut_is_found(&restart(&overrides, Kernels::ReduceTiles, FLAGS), fit, &[LOADED]);
+    each_cut_is_found(&restart(&overrides, Kernels::ScanTiles, FLAGS), fit, &[LOADED, STORED]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What short inputs of one shape leave out: words of head bits that end with the input, heads over several levels of totals, and
+//! What short inputs of one shape leave out: words of head bits that end with the input, heads over several levels of aggregates, and
 //! statuses of several packets.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
@@ -20,7 +20,7 @@ const BITS: usize = 2;
 #[test]
 fn head_bits_that_end_with_a_word_match_the_reference() {
     let in_blocks = [BlockScan::of(Network::KoggeStone), BlockScan::coarsened(Network::WarpShuffle)];
-    let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack];
+    let carries = [Carry::OneBlock, Carry::ReduceThenScan, Carry::LookBack];
     let others = in_blocks.into_iter().flat_map(|block| carries.map(|carry| Strategy { block, carry }));
     let strategies = others.chain(IN_REGISTERS).chain([LOOK_AHEAD]);
     let programs: Vec<_> = strategies
@@ -45,16 +45,16 @@ fn head_bits_that_end_with_a_word_match_the_reference() {
     }
 }
 
-/// Three levels of totals, with sections of the second that have a head, begin with one, and have none.
+/// Three levels of aggregates, with tiles of the second that have a head, begin with one, and have none.
 #[test]
-fn heads_over_three_levels_of_totals_match_the_reference() {
+fn heads_over_three_levels_of_aggregates_match_the_reference() {
     let networks = [Network::KoggeStone, Network::Blelloch { padded: true }, Network::WarpShuffle];
     let programs: Vec<_> = networks
         .into_iter()
         .zip([WAYS[0], WAYS[2], WAYS[1]])
         .map(|(network, (kind, with_initial_value))| {
             let mut overrides = Overrides::default();
-            overrides.strategy = Some(Strategy { block: BlockScan::of(network), carry: Carry::Hierarchical });
+            overrides.strategy = Some(Strategy { block: BlockScan::of(network), carry: Carry::ReduceThenScan });
             overrides.threads = Some(32);
             let initial_value = with_initial_value.then(Restart::initial_value);
             Program::segmented(Restart, kind, initial_value, Segments::HeadBits, &overrides).unwrap()

@@ -69,7 +69,7 @@ fn overrides() -> Vec<Overrides> {
     let in_registers =
         strategies::IN_REGISTERS.into_iter().map(|strategy| Overrides::default().strategy(strategy).threads(32));
     let block = BlockScan::coarsened(Network::KoggeStone);
-    let in_shared_memory = [Carry::Hierarchical, Carry::LookBack]
+    let in_shared_memory = [Carry::ReduceThenScan, Carry::LookBack]
         .map(|carry| Overrides::default().strategy(Strategy { block, carry }).threads(32));
     in_registers.chain(SHAPES.map(overrides_of)).chain(in_shared_memory).collect()
 }

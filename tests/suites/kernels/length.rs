@@ -102,7 +102,7 @@ fn machines_with_length_on_device_match_the_reference() {
 fn scans_without_a_plan_for_length_on_device_are_refused() {
     let spec = ScanSpec::inclusive().with_length_on_device();
     let block = BlockScan::coarsened(Network::KoggeStone);
-    let overrides = Overrides::default().strategy(Strategy { block, carry: Carry::Hierarchical });
+    let overrides = Overrides::default().strategy(Strategy { block, carry: Carry::ReduceThenScan });
     let error = Program::of(ops::sum::<u32>(), &spec, None, &overrides).unwrap_err();
     assert!(
         matches!(&error, EmulatorError::Plan(PlanError::Strategy { why, .. }) if why.contains("length")),

@@ -75,11 +75,12 @@ fn global_traffic_is_that_of_each_carry() {
     let bytes = u64::from(n) * 4;
     let traffic = |carry| count(&program(Network::KoggeStone, carry, ScanKind::Inclusive, 64), n);
     assert_eq!(traffic(Carry::OneBlock).global_bytes(), 2 * bytes);
-    let hierarchical = traffic(Carry::Hierarchical);
-    let (first, last) = (&hierarchical.launches[0], &hierarchical.launches[hierarchical.launches.len() - 1]);
-    assert_eq!((first.global_read, first.global_written), (bytes, bytes + 100 * 4));
-    assert_eq!(last.global_written, bytes);
-    assert!((4 * bytes..4 * bytes + bytes / 8).contains(&hierarchical.global_bytes()));
+    let reduce_then_scan = traffic(Carry::ReduceThenScan);
+    let (first, last) =
+        (&reduce_then_scan.launches[0], &reduce_then_scan.launches[reduce_then_scan.launches.len() - 1]);
+    assert_eq!((first.global_read, first.global_written), (bytes, 100 * 4));
+    assert_eq!((last.global_read, last.global_written), (bytes + 99 * 4, bytes));
+    assert!((3 * bytes..3 * bytes + bytes / 8).contains(&reduce_then_scan.global_bytes()));
     let chained = traffic(Carry::Chained(TileNumbers::Counter));
     // A message of 16 bytes and a turn a tile, besides what waiting reads; and what the last one leaves for the next launch.
     assert_eq!(chained.launches[0].global_written, bytes + 100 * (16 + 8) + 8);

@@ -16,7 +16,7 @@ use scan_tests::{
 
 use super::look_ahead::{limits, overrides_of};
 
-/// A block scan whose launches do not depend on the length, or hierarchical where the host knows that.
+/// A block scan whose launches do not depend on the length, or reduce-then-scan where the host knows that.
 fn overrides(index: usize, cell: &Cell) -> Overrides {
     let in_shared_memory = |carry| Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry };
     let by_strategy = |strategy| Overrides::default().strategy(strategy).threads(32);
@@ -25,7 +25,7 @@ fn overrides(index: usize, cell: &Cell) -> Overrides {
         1 => by_strategy(strategies::IN_REGISTERS[index / 4 % strategies::IN_REGISTERS.len()]),
         2 => overrides_of((32, 2, 6, 8, 2)),
         _ if cell.length_on_device => by_strategy(in_shared_memory(Carry::LookBack)),
-        _ => by_strategy(in_shared_memory(Carry::Hierarchical)),
+        _ => by_strategy(in_shared_memory(Carry::ReduceThenScan)),
     }
 }
 

@@ -175,7 +175,7 @@ fn segments_of_runs_in_registers_match_the_reference() {
 
 /// Strategies whose tiles have more words of heads than a warp has lanes.
 fn programs_of_long_tiles() -> Vec<(usize, Program<PolynomialHash>)> {
-    let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
+    let carries = [Carry::OneBlock, Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let program = |(index, carry): (usize, Carry)| {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry });

@@ -31,7 +31,7 @@ fn plant(program: &Program<Restart>, from: &str, to: &str) -> Program<Restart> {
 fn is_found(program: &Program<Restart>, head_source: usize) -> bool {
     let tile = program.plan.tile as usize;
     (0..).zip(PATTERNS).any(|(seed, pattern)| {
-        // Enough tiles for two levels of totals.
+        // Enough tiles for two levels of aggregates.
         let begins = begins(pattern, (tile * 35).min(1_500).max(3 * tile + 1), tile);
         let emulator = Emulator::new(seed).check(fit).resident_blocks(1 + seed as usize % 4).limit(400_000);
         match program.with_heads(Heads::new(head_source, &begins)).verify(&emulator, &places(&begins)) {
@@ -166,7 +166,7 @@ fn planted_faults_of_carries_are_found() {
         ("tile_index == 0 || head != NO_HEAD", "tile_index == 0"),
     ];
     each_is_found(KOGGE_STONE, Carry::LookBack, FLAGS, &look_back);
-    let hierarchical = [
+    let reduce_then_scan = [
         ("first_heads[i] = head;", "first_heads[i] = NO_HEAD;"),
         ("first_heads[i] = head;", "first_heads[i] = 0;"),
         ("first_heads[i] != NO_HEAD", "false"),
@@ -174,10 +174,11 @@ fn planted_faults_of_carries_are_found() {
         ("i < min(elements, head)", "i < elements"),
         ("i < min(elements, head)", "i + 1 < min(elements, head)"),
         ("i < head ? prefix : no_prefix()", "prefix"),
+        ("blockIdx.x > 0 && head > 0", "blockIdx.x > 0"),
     ];
-    each_is_found(KOGGE_STONE, Carry::Hierarchical, FLAGS, &hierarchical);
+    each_is_found(KOGGE_STONE, Carry::ReduceThenScan, FLAGS, &reduce_then_scan);
     let exclusive = [("i < elements ? State(tile.values[i])", "i < elements ? State(tile.values[i - 1])")];
-    each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical, FLAGS, &exclusive);
+    each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::ReduceThenScan, FLAGS, &exclusive);
 }
 
 #[test]

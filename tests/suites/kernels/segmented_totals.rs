@@ -39,7 +39,7 @@ fn program(strategy: Result<Strategy, u32>, index: usize) -> Program<AffineU32> 
 
 fn all() -> Vec<Result<Strategy, u32>> {
     let coarsened = BlockScan::coarsened(Network::WarpShuffle);
-    let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
+    let carries = [Carry::OneBlock, Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let strategies = carries.map(|carry| Strategy { block: coarsened, carry }).into_iter().chain(IN_REGISTERS);
     strategies.map(Ok).chain([Err(1), Err(3)]).collect()
 }
@@ -96,7 +96,7 @@ fn planted_faults_are_found() {
     let of_look_ahead: Change<'_> = ("last_aggregate, head_flag_of(status));", "last_aggregate, false);");
     for (index, strategy) in all().into_iter().enumerate() {
         let change = match strategy {
-            Ok(Strategy { carry: Carry::OneBlock | Carry::Hierarchical, .. }) => continue,
+            Ok(Strategy { carry: Carry::OneBlock | Carry::ReduceThenScan, .. }) => continue,
             Ok(Strategy { carry: Carry::LookAhead, .. }) | Err(_) => of_look_ahead,
             Ok(_) => of_tiles,
         };

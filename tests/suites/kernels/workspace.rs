@@ -52,7 +52,7 @@ fn overrides(carry: Carry) -> Overrides {
     overrides
 }
 
-/// Reads and writes four bytes, and sums up eight: what is between the kernels has no room in the output.
+/// Reads and writes four bytes, and sums up eight, of which the workspace holds one a tile.
 #[derive(Clone)]
 struct Widened;
 
@@ -73,7 +73,8 @@ impl ScanOp for Widened {
     }
 }
 
-/// Lengths with two levels of totals and with three, whose numbers of sections fill a rounding of the workspace or not.
+/// Lengths with two levels of aggregates and with three, whose numbers of tiles fill a rounding of the workspace or
+/// not.
 const LENGTHS: [usize; 4] = [34, 64 * 32, 65 * 32 - 7, 1_025 * 32 + 2];
 
 /// Whether each part of the workspace, shorter by a word, is found to be; nothing is found of whole ones.
@@ -93,21 +94,20 @@ where
 }
 
 #[test]
-fn no_part_of_a_hierarchical_workspace_is_larger_than_needed() {
-    let interval = Program::new(Interval, ScanKind::Inclusive, None, &overrides(Carry::Hierarchical)).unwrap();
-    let widened = Program::new(Widened, ScanKind::Exclusive, None, &overrides(Carry::Hierarchical)).unwrap();
-    assert!(interval.plan.partials_in_output && !widened.plan.partials_in_output);
+fn no_part_of_a_reduce_then_scan_workspace_is_larger_than_needed() {
+    let interval = Program::new(Interval, ScanKind::Inclusive, None, &overrides(Carry::ReduceThenScan)).unwrap();
+    let widened = Program::new(Widened, ScanKind::Exclusive, None, &overrides(Carry::ReduceThenScan)).unwrap();
     for len in LENGTHS {
         each_part_is_needed(&interval, &inputs::<Interval>(len), 2);
-        each_part_is_needed(&widened, &(0..len as u32).collect::<Vec<_>>(), 3);
+        each_part_is_needed(&widened, &(0..len as u32).collect::<Vec<_>>(), 2);
     }
 }
 
 #[test]
-fn no_part_of_a_segmented_hierarchical_workspace_is_larger_than_needed() {
+fn no_part_of_a_segmented_reduce_then_scan_workspace_is_larger_than_needed() {
     const FLAGS: usize = 0;
     let segments = Heads::new(FLAGS, &[]).segments();
-    let overrides = overrides(Carry::Hierarchical);
+    let overrides = overrides(Carry::ReduceThenScan);
     let program = Program::segmented(Restart, ScanKind::Inclusive, None, segments, &overrides).unwrap();
     for (len, pattern) in LENGTHS.into_iter().zip([PATTERNS[13], PATTERNS[11], PATTERNS[7], PATTERNS[13]]) {
         let begins = begins(pattern, len, 32);

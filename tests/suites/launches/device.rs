@@ -97,7 +97,8 @@ fn slices(kinds: &mut Kinds) {
             let (input, mut output) = (on.slice("input", &floats(300_000))?, on.slice("output", &floats(300_000))?);
             let mut total = on.slice("total", &[0.0])?;
             let block = BlockScan::coarsened(Network::WarpShuffle);
-            for carry in [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAhead]
+            for carry in
+                [Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAhead]
             {
                 let sums = on.scanner.scan(ops::sum::<f32>()).init(1.5).strategy(Strategy { block, carry });
                 calls.record(&format!("{carry}"), || {

@@ -101,7 +101,7 @@ fn the_cpu_gives_the_expected_results() {
 
 /// One network each, and each way to carry that several tiles need.
 const STRATEGIES: [Strategy; 3] = [
-    Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical },
+    Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::ReduceThenScan },
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack },
     Strategy { block: BlockScan::of(Network::Blelloch { padded: true }), carry: Carry::OneBlock },
 ];

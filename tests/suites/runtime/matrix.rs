@@ -106,7 +106,7 @@ fn combinations_that_the_docs_exclude_are_refused() {
     };
     let block = BlockScan::coarsened(Network::KoggeStone);
     let length = ScanSpec::inclusive().with_length_on_device();
-    let error = planned(&length, Strategy { block, carry: Carry::Hierarchical });
+    let error = planned(&length, Strategy { block, carry: Carry::ReduceThenScan });
     assert!(matches!(error, PlanError::Strategy { .. }), "{error}");
     let error = planned(&length.with_total(), Strategy { block, carry: Carry::LookBack });
     assert!(matches!(error, PlanError::NoIdentity { .. }), "{error}");

@@ -151,7 +151,7 @@ fn each_segment_compiles_without_warnings() {
         add(index, sm(major, minor), &Overrides::default());
     }
     let block = BlockScan::of(Network::Blelloch { padded: true });
-    let in_shared_memory = [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack];
+    let in_shared_memory = [Carry::OneBlock, Carry::ReduceThenScan, Carry::LookBack];
     let in_shared_memory = in_shared_memory.map(|carry| Strategy { block, carry });
     for (index, strategy) in in_shared_memory.into_iter().chain(strategies::IN_REGISTERS).enumerate() {
         add(index, sm(9, 0), &Overrides::default().strategy(strategy));

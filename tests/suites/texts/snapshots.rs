@@ -232,7 +232,7 @@ fn segments_by_flags() {
 
 #[test]
 fn segments_by_keys() {
-    let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+    let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::ReduceThenScan };
     let scanner = scanner();
     let scan = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).strategy(strategy);
     insta::assert_snapshot!(segmented(scan.by_keys::<u64>(&[])));

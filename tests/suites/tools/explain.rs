@@ -102,7 +102,7 @@ fn every_application_combines_adjacent_operands() {
         (BlockScan::of(Network::WarpShuffle), Carry::OneBlock, ScanKind::Inclusive, 32),
         (BlockScan::coarsened(BRENT_KUNG), Carry::OneBlock, ScanKind::Inclusive, 90),
         (BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, 100),
-        (BlockScan::of(Network::KoggeStone), Carry::Hierarchical, ScanKind::Exclusive, 100),
+        (BlockScan::of(Network::KoggeStone), Carry::ReduceThenScan, ScanKind::Exclusive, 100),
         (BlockScan::coarsened(Network::KoggeStone), Carry::LookBack, ScanKind::Inclusive, 300),
         (BlockScan::of(BRENT_KUNG), Carry::Chained(TileNumbers::Counter), ScanKind::Exclusive, 200),
     ];

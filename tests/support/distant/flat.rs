@@ -23,10 +23,10 @@ const SIZE: u64 = size_of::<Span>() as u64;
 pub enum Kernels {
     /// The only one.
     Single,
-    /// The first of a hierarchical scan.
-    Sections,
-    /// The last of a hierarchical scan.
-    Carries,
+    /// The first of reduce-then-scan.
+    ReduceTiles,
+    /// The last of reduce-then-scan.
+    ScanTiles,
 }
 
 /// Where segments begin.
@@ -205,8 +205,8 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let mut launches = schedule.launches;
         match self.kernels {
             Kernels::Single => self.add_statuses(&mut stretches, before),
-            Kernels::Sections => launches.retain(|launch| launch.kernel == KernelRole::ScanSections),
-            Kernels::Carries => launches.retain(|launch| launch.kernel == KernelRole::CarrySections),
+            Kernels::ReduceTiles => launches.retain(|launch| launch.kernel == KernelRole::ReduceTiles),
+            Kernels::ScanTiles => launches.retain(|launch| launch.kernel == KernelRole::ScanTiles),
         }
         assert_eq!(launches.len(), 1, "{launches:#?}");
         let launch = &mut launches[0];
@@ -215,9 +215,11 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
                 *length = len;
             }
         }
-        match self.kernels {
-            Kernels::Single => stretches.write(Argument::Output, first * SIZE, all_bytes(&scanned[tile..])),
-            kernels => self.add_sections(&mut stretches, kernels == Kernels::Sections, &elements, launch),
+        if self.kernels != Kernels::ReduceTiles {
+            stretches.write(Argument::Output, first * SIZE, all_bytes(&scanned[tile..]));
+        }
+        if self.kernels != Kernels::Single {
+            self.add_aggregates(&mut stretches, &elements, launch);
         }
         if let Some(each) = &elements.each {
             stretches.read(Argument::InitialPointer, each.number * SIZE, all_bytes(&each.initial_values));
@@ -253,42 +255,29 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         stretches.read(Argument::Workspace(256), (first_tile - LOOKED_AT) * STATUS_BYTES as u64, bytes);
     }
 
-    /// What is between the kernels of a hierarchical scan.
-    fn add_sections(&self, stretches: &mut Stretches, first_kernel: bool, elements: &Elements, launch: &Launch) {
+    /// What is between the kernels of reduce-then-scan: the aggregates, before they are scanned and after.
+    fn add_aggregates(&self, stretches: &mut Stretches, elements: &Elements, launch: &Launch) {
         let (tile, op) = (self.program.plan.tile as usize, &self.program.op);
-        let (mut partials, mut totals, mut first_heads) = (Vec::<Span>::new(), Vec::<Span>::new(), Vec::<u32>::new());
+        let first_tile = elements.first / tile as u64;
+        let places: Vec<Argument> =
+            launch.arguments.iter().filter(|argument| matches!(argument, Argument::Workspace(_))).copied().collect();
+        if self.kernels == Kernels::ScanTiles {
+            let last_of_tiles = (0..=TILES as usize).map(|k| ((k + 1) * tile).min(elements.scanned.len()) - 1);
+            let prefixes: Vec<Span> = last_of_tiles.map(|last| elements.scanned[last]).collect();
+            return stretches.read(places[0], (first_tile - 1) * SIZE, all_bytes(&prefixes));
+        }
+        let (mut aggregates, mut first_heads) = (Vec::<Span>::new(), Vec::<u32>::new());
         for start in (tile..elements.values.len()).step_by(tile) {
             let end = (start + tile).min(elements.values.len());
             let begins =
                 elements.heads.as_ref().map_or(vec![false; end - start], |heads| heads.begins[start..end].to_vec());
-            partials.extend(reference::scan_segments(
-                op,
-                ScanKind::Inclusive,
-                None,
-                &elements.values[start..end],
-                &begins,
-            ));
-            totals.extend(partials.last().copied());
+            let values = &elements.values[start..end];
+            aggregates.extend(reference::scan_segments(op, ScanKind::Inclusive, None, values, &begins).last().copied());
             first_heads.push(begins.iter().position(|&begins| begins).map_or(u32::MAX, |head| head as u32));
         }
-        let (first, first_tile) = (elements.first * SIZE, elements.first / tile as u64);
-        let places: Vec<Argument> =
-            launch.arguments.iter().filter(|argument| matches!(argument, Argument::Workspace(_))).copied().collect();
-        let (partials, scanned) = (all_bytes(&partials), all_bytes(&elements.scanned[tile..]));
-        if first_kernel {
-            stretches.write(Argument::Output, first, partials);
-            stretches.write(places[0], first_tile * SIZE, all_bytes(&totals));
-        } else {
-            stretches.read_and_write(Argument::Output, first, partials, scanned);
-            let last_of_tiles = (0..=TILES as usize).map(|k| ((k + 1) * tile).min(elements.scanned.len()) - 1);
-            let totals: Vec<Span> = last_of_tiles.map(|last| elements.scanned[last]).collect();
-            stretches.read(places[0], (first_tile - 1) * SIZE, all_bytes(&totals));
-        }
-        if let Some(&place) = places.get(1).filter(|_| elements.heads.is_some()) {
-            match first_kernel {
-                true => stretches.write(place, first_tile * 4, all_bytes(&first_heads)),
-                false => stretches.read(place, first_tile * 4, all_bytes(&first_heads)),
-            }
+        stretches.write(places[0], first_tile * SIZE, all_bytes(&aggregates));
+        if elements.heads.is_some() {
+            stretches.write(places[1], first_tile * 4, all_bytes(&first_heads));
         }
     }
 }
@@ -308,7 +297,7 @@ fn at_the_edge(plan: &Plan, segmented: Option<Segmented>, text: &str) -> Result<
             let folded = ("unsigned folded = 0;", format!("unsigned folded = {first_tile}u - 1;"));
             [("blockIdx.x", block), folded].into_iter().chain(segmented.is_none().then_some(tile_index)).collect()
         }
-        Carry::Hierarchical => vec![("blockIdx.x", block)],
+        Carry::ReduceThenScan => vec![("blockIdx.x", block)],
         // Turns begin at the first tile, too.
         _ => vec![("gridDim.x", format!("({first_tile}u + {TILES}u)"))],
     };

@@ -45,7 +45,7 @@ const RUNGS: &[(&str, BlockScan, Carry, u32)] = &[
     ("9 a thread, then Kogge-Stone", BlockScan::coarsened(Network::KoggeStone), Carry::OneBlock, 128),
     ("9 a thread, then warp shuffles", BlockScan::coarsened(Network::WarpShuffle), Carry::OneBlock, 128),
     ("Kogge-Stone, 4 tiles in one block", BlockScan::of(Network::KoggeStone), Carry::OneBlock, 256),
-    ("Kogge-Stone, 4 tiles hierarchical", BlockScan::of(Network::KoggeStone), Carry::Hierarchical, 256),
+    ("Kogge-Stone, 4 tiles reduce-then-scan", BlockScan::of(Network::KoggeStone), Carry::ReduceThenScan, 256),
     ("Kogge-Stone, 4 tiles chained", BlockScan::of(Network::KoggeStone), Carry::Chained(TileNumbers::Counter), 256),
     ("Kogge-Stone, 4 tiles look-back", BlockScan::of(Network::KoggeStone), Carry::LookBack, 256),
 ];

@@ -154,7 +154,7 @@ impl Case {
     }
 
     fn check_length(&self, plan: &Plan, len: u64) -> Result<(), String> {
-        use KernelRole::{ScanChained, ScanLookAtAll, ScanLookBack, ScanSections};
+        use KernelRole::{ReduceTiles, ScanChained, ScanLookAtAll, ScanLookBack, ScanTiles};
         let schedule = match plan.schedule(len) {
             Ok(schedule) => schedule,
             Err(PlanError::TooLong { .. }) if len > plan.max_len => {
@@ -165,7 +165,8 @@ impl Case {
         self.check_schedule(&schedule)?;
         for launch in &schedule.launches {
             ensure(plan.kernels().contains(&launch.kernel), || format!("no kernel {}", launch.kernel))?;
-            let scans_a_tile_each = matches!(launch.kernel, ScanChained | ScanLookBack | ScanLookAtAll | ScanSections);
+            let scans_a_tile_each =
+                matches!(launch.kernel, ReduceTiles | ScanTiles | ScanChained | ScanLookBack | ScanLookAtAll);
             ensure(!scans_a_tile_each || u64::from(launch.blocks).saturating_mul(plan.tile.into()) >= len, || {
                 format!("{} tiles of {}", launch.blocks, plan.tile)
             })?;
@@ -351,7 +352,7 @@ fn strategy(random: &mut Random) -> Strategy {
     let numbers = if random.one_in(2) { TileNumbers::Counter } else { TileNumbers::BlockIndex };
     let carries = [
         Carry::OneBlock,
-        Carry::Hierarchical,
+        Carry::ReduceThenScan,
         Carry::Chained(numbers),
         Carry::LookBack,
         Carry::LookAtAll,

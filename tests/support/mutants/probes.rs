@@ -146,7 +146,7 @@ pub const GROUPS: [fn(&mut Vec<Probe>); 27] = [
 /// The strategies, those of which only the network differs by the simplest ways to carry alone.
 fn ladder_strategies() -> impl Iterator<Item = Strategy> {
     strategies::all().filter(|strategy| {
-        let simple = matches!(strategy.carry, Carry::OneBlock | Carry::Hierarchical);
+        let simple = matches!(strategy.carry, Carry::OneBlock | Carry::ReduceThenScan);
         simple || matches!(strategy.block.network, Network::KoggeStone | Network::WarpShuffle)
     })
 }
@@ -197,7 +197,7 @@ fn totals(probes: &mut Vec<Probe>) {
 
 /// Plans for longer inputs, which have no kernel of one block, over a single tile.
 fn of_longer_inputs(probes: &mut Vec<Probe>) {
-    for carry in [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAtAll] {
+    for carry in [Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAtAll] {
         let Some(strategy) = strategies::all().find(|strategy| strategy.carry == carry) else { continue };
         for initial_value in [None, Some(Interval::initial_value())] {
             let mut overrides = Overrides::default();
@@ -509,12 +509,12 @@ fn distant(probes: &mut Vec<Probe>) {
     }
     let in_shared_memory = |carry| strategies::all().find(|strategy| strategy.carry == carry);
     let registers = IN_REGISTERS[3];
-    let [one_block, chained, look_back, hierarchical] =
-        [Carry::OneBlock, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::Hierarchical]
+    let [one_block, chained, look_back, reduce_then_scan] =
+        [Carry::OneBlock, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::ReduceThenScan]
             .map(in_shared_memory);
     let tiles = [chained, look_back, Some(registers)].into_iter().map(|strategy| (strategy, Kernels::Single));
-    let sections = [Kernels::Sections, Kernels::Carries].map(|kernels| (hierarchical, kernels));
-    let shapes = tiles.chain([(one_block, Kernels::Single)]).chain(sections).map(|(strategy, kernels)| {
+    let of_tiles = [Kernels::ReduceTiles, Kernels::ScanTiles].map(|kernels| (reduce_then_scan, kernels));
+    let shapes = tiles.chain([(one_block, Kernels::Single)]).chain(of_tiles).map(|(strategy, kernels)| {
         let mut overrides = Overrides::default();
         (overrides.strategy, overrides.threads) = (strategy, Some(32));
         overrides.run = (strategy == Some(registers)).then_some(4);

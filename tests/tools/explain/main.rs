@@ -83,7 +83,7 @@ enum WarpName {
 #[derive(Clone, Copy, ValueEnum)]
 enum CarryName {
     OneBlock,
-    Hierarchical,
+    ReduceThenScan,
     Chained,
     ChainedByBlockIndex,
     LookBack,
@@ -104,7 +104,7 @@ impl Arguments {
         };
         let carry = match self.carry {
             CarryName::OneBlock => Carry::OneBlock,
-            CarryName::Hierarchical => Carry::Hierarchical,
+            CarryName::ReduceThenScan => Carry::ReduceThenScan,
             CarryName::Chained => Carry::Chained(TileNumbers::Counter),
             CarryName::ChainedByBlockIndex => Carry::Chained(TileNumbers::BlockIndex),
             CarryName::LookBack => Carry::LookBack,

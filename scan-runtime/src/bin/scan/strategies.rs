@@ -12,7 +12,7 @@ pub(crate) enum StrategyName {
     LookBack,
     Chained,
     ChainedByBlockIndex,
-    Hierarchical,
+    ReduceThenScan,
     LookAhead,
 }
 
@@ -26,7 +26,7 @@ impl StrategyName {
             StrategyName::LookBack => (BlockScan::in_registers(), Carry::LookBack),
             StrategyName::Chained => (BlockScan::in_registers(), Carry::Chained(TileNumbers::Counter)),
             StrategyName::ChainedByBlockIndex => (BlockScan::in_registers(), Carry::Chained(TileNumbers::BlockIndex)),
-            StrategyName::Hierarchical => (shared_runs, Carry::Hierarchical),
+            StrategyName::ReduceThenScan => (shared_runs, Carry::ReduceThenScan),
             StrategyName::LookAhead => (shared_runs, Carry::LookAhead),
         };
         Strategy { block, carry }
@@ -52,7 +52,7 @@ pub(crate) fn of_textbooks() -> Vec<Strategy> {
         Network::Blelloch { padded: true },
         Network::WarpShuffle,
     ];
-    let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
+    let carries = [Carry::OneBlock, Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let over_warps = WarpNetwork::ALL.map(|warp| BlockScan::of(Network::WarpShuffle).over_warps(warp));
     let blocks = || {
         let alone = networks.into_iter().flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)]);

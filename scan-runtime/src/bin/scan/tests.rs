@@ -107,7 +107,7 @@ fn plans_are_those_of_the_options() {
     let plan =
         |options: &[&str]| output(&[&["plan", "sum", "f32", "--len", "100000", "--arch", "sm_90"], options].concat());
     assert!(plan(&["--reverse"]).contains("from the last element to the first"), "{}", plan(&["--reverse"]));
-    assert!(plan(&["--strategy", "hierarchical"]).contains("launch    carry_sections"));
+    assert!(plan(&["--strategy", "reduce-then-scan"]).contains("launch    reduce_tiles"));
     for by in ["flags", "bits", "keys", "offsets", "rows"] {
         let shown = plan(&["--by", by]);
         let spec = shown.lines().nth(1).unwrap();
@@ -123,7 +123,7 @@ fn the_default_is_explained_among_the_others() {
     let marked: Vec<&str> =
         table.lines().filter(|line| line.starts_with("* ") && !line.contains("what runs")).collect();
     assert!(matches!(marked[..], [row] if row.starts_with("* look-at-all ")), "{table}");
-    for carry in ["one block", "one cluster", "look-back", "chained", "hierarchical", "look-ahead"] {
+    for carry in ["one block", "one cluster", "look-back", "chained", "reduce-then-scan", "look-ahead"] {
         assert_eq!(
             table.lines().filter(|line| line.starts_with(&format!("  {carry}  "))).count(),
             1,
