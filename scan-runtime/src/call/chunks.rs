@@ -15,7 +15,10 @@ mod reduced;
 use super::{Call, HostPlaces, HostTotals, Initial, Progress, Request, ScanProgress, Totals};
 use crate::{
     Error,
-    cuda::{CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, in_chunks},
+    cuda::{
+        CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, OwnStream, Places, SideBuffers, Task, driver_error,
+        in_chunks,
+    },
     heads::{HeadKind, InitialValues},
 };
 pub(crate) use plan::Chunk;
@@ -215,11 +218,11 @@ impl Call<'_> {
     ) -> Result<(), Error> {
         let heads = self.heads;
         let done = Reported::new(self.progress, done, host.len);
-        let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
+        let own = OwnStream::new(&device.context)?;
         let each = Each::new(self, totals);
         let carried =
             chunks.iter().map(|chunk| if let Content::Part { of, .. } = &chunk.content { of.len() } else { 0 });
-        let states = States::new(&stream, carried.max().unwrap_or(0).saturating_mul(each.bytes))?;
+        let states = States::new(&own.0, carried.max().unwrap_or(0).saturating_mul(each.bytes))?;
         let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
         in_chunks(chunks.len(), &|index, turns| {
             let (chunk, is_last) = (&chunks[index], index + 1 == chunks.len());

@@ -30,7 +30,7 @@ use memory::out_of_memory_or;
 pub(crate) use panics::named;
 pub(crate) use ranges::{Task, machine_code, sources};
 pub use staging::Staging;
-pub(crate) use staging::{HostMemory, Places};
+pub(crate) use staging::{HostMemory, OwnStream, Places};
 pub(crate) use tables::DeviceCopies;
 pub(crate) use work::{Runs, Work, bind};
 pub(crate) use workspace::{PER_THREAD, is_captured};

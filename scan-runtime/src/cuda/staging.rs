@@ -23,6 +23,7 @@ use cudarc::driver::{CudaStream, sys};
 use super::{CudaDevice, lock, named};
 use crate::{Error, columns::HostArray, few::Few, primitives, telemetry::transferring};
 use lane::Lane;
+pub(crate) use lane::OwnStream;
 
 /// How host slices are copied to a CUDA device and back, for
 /// [`ScannerBuilder::staging`](crate::ScannerBuilder::staging). The defaults suit most

@@ -381,12 +381,12 @@ impl Drop for Pinned {
     }
 }
 
-/// A stream of our own. A stream created by cudarc would make it synchronize the user's slices by events, which costs
-/// time and is the user's choice.
-struct OwnStream(Arc<CudaStream>);
+/// A stream of our own. A stream created by cudarc would make it wait for all work of the device, and synchronize the
+/// user's slices by events, which costs time and is the user's choice.
+pub(crate) struct OwnStream(pub(crate) Arc<CudaStream>);
 
 impl OwnStream {
-    fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
         context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
             .map_err(driver_error("creating a stream"))?;
