@@ -90,8 +90,44 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     unsafe fn write(self, at: Self::At, index: usize);
 }
 
+/// Calls a macro with the tuples of up to 15 fields: of each field the type parameters of it and of its array, and its
+/// index.
+macro_rules! for_tuples_of_fifteen {
+    ($macro:ident) => {
+        $macro! {
+            (A A1 0)
+            (A A1 0, B B1 1)
+            (A A1 0, B B1 1, C C1 2)
+            (A A1 0, B B1 1, C C1 2, D D1 3)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
+        }
+    };
+}
+
+/// The same with the tuple of 16 fields.
+macro_rules! for_tuples {
+    ($macro:ident) => {
+        $crate::columns::for_tuples_of_fifteen! { $macro }
+        $macro! {
+            (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14, P P1 15)
+        }
+    };
+}
+
+pub(crate) use {for_tuples, for_tuples_of_fifteen};
+
 macro_rules! tuples {
-    ($(($($field:ident $index:tt),*))*) => {$(
+    ($(($($field:ident $_array:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
         #[allow(private_interfaces, reason = "as of the trait")]
         unsafe impl<$($field: ScanElement),*> Fields for ($($field,)*) {
@@ -118,24 +154,7 @@ macro_rules! tuples {
     )*};
 }
 
-tuples! {
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15)
-}
+for_tuples! { tuples }
 
 /// The lengths of several arrays, which have to be the same. Arrays without memory have any.
 #[doc(hidden)]

@@ -1,5 +1,5 @@
-//! Operators and values without their types: what planning, compiling and launching ask of them. So this work is compiled
-//! once, not for each operator.
+//! Operators and values without their types, for planning, compiling and launching: that code is compiled once, not for
+//! each operator.
 
 use std::any::{TypeId, type_name};
 

@@ -5,7 +5,7 @@ use scan_codegen::ArrayKind;
 use crate::{
     Columns, Error, ScanElement,
     columns::{
-        Lengths,
+        Lengths, for_tuples, for_tuples_of_fifteen,
         kinds::{Lanes, PlacedAt, ScatterComputed, check_computed},
     },
     cpu::{Apart, Reader, Writer},
@@ -200,39 +200,5 @@ macro_rules! computed {
     )*};
 }
 
-tuples! {
-    (A A1 0)
-    (A A1 0, B B1 1)
-    (A A1 0, B B1 1, C C1 2)
-    (A A1 0, B B1 1, C C1 2, D D1 3)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14, P P1 15)
-}
-
-computed! {
-    (A A1 0)
-    (A A1 0, B B1 1)
-    (A A1 0, B B1 1, C C1 2)
-    (A A1 0, B B1 1, C C1 2, D D1 3)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
-}
+for_tuples! { tuples }
+for_tuples_of_fifteen! { computed }

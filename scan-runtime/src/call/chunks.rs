@@ -202,8 +202,8 @@ impl Call<'_> {
         }
     }
 
-    /// The same as [`scan_on_device`](Call::scan_on_device), in these chunks of the whole, of which so many elements
-    /// are `done`.
+    /// The same as [`scan_on_device`](Call::scan_on_device), in these chunks of the whole. `done` elements have been
+    /// scanned already.
     ///
     /// # Safety
     ///

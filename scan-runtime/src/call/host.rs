@@ -30,7 +30,7 @@ pub(crate) struct HostPlaces {
 unsafe impl Sync for HostPlaces {}
 
 impl HostPlaces {
-    /// Those that are null have no memory: indices, and what is not written.
+    /// Null pointers have no memory: indices, and results that are not written.
     pub(crate) fn new(input: Few<HostArray>, output: Few<HostArray>, len: usize, in_place: bool) -> Self {
         if input.iter().chain(output.iter()).all(|array| !array.at.is_null()) {
             return HostPlaces { input, output, len, in_place, kinds: None };
@@ -47,7 +47,7 @@ impl HostPlaces {
         }
     }
 
-    /// What is asked of kernels over such arrays.
+    /// The request of a call over these arrays.
     pub(super) fn request(&self, request: Request) -> Request {
         let Some((input, output)) = self.kinds else { return request };
         Request { layouts: request.layouts.with_kinds(input, output), ..request }
@@ -87,7 +87,7 @@ impl HostPlaces {
 /// Where the totals of a scan of host memory go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostTotals {
-    /// Valid for writes of so many bytes; null where no totals are wanted.
+    /// Valid for writes of `bytes` bytes; null where no totals are wanted.
     pub(crate) at: *mut u8,
     pub(crate) bytes: usize,
 }
@@ -100,7 +100,7 @@ impl HostTotals {
         HostTotals { at: total.as_mut_ptr().cast(), bytes: size_of::<T>() }
     }
 
-    /// So many totals, if the pointer is not null.
+    /// `count` totals, unless the pointer is null.
     pub(crate) fn per_segment<T>(at: *mut T, count: usize) -> Self {
         if at.is_null() {
             HostTotals::NONE

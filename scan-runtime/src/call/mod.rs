@@ -1,5 +1,5 @@
-//! A call as data: what is asked for, of which operator, without types. Everything below the public methods works on it,
-//! but for the loops of the CPU.
+//! A call as data: the operator, the request and the memory, without type parameters. Everything below the public methods
+//! works on it, except the loops of the CPU.
 
 mod chunks;
 mod host;
@@ -23,7 +23,7 @@ use crate::{
     scan::AxisLayout,
 };
 
-/// A scan or a reduction, with what it brings from host memory besides input and output.
+/// A scan or a reduction, and its segments and initial values in host memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) scanner: &'a Scanner,
@@ -31,7 +31,7 @@ pub(crate) struct Call<'a> {
     pub(crate) request: Request,
     pub(crate) overrides: Option<&'a Overrides>,
     pub(crate) initial_value: Option<&'a dyn Value>,
-    /// Those in host memory, with the initial value of each segment.
+    /// The segments in host memory, with the initial value of each.
     pub(crate) heads: Heads<'a>,
     /// The array in host memory, of a call along an axis of one.
     pub(crate) along: Option<&'a AxisLayout>,

@@ -1,4 +1,4 @@
-//! What a call asks of kernels: all that decides which kernels it needs, and no data.
+//! The request of a call: all that decides which kernels it needs, and no data.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use scan_codegen::{ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec}
 
 use crate::{cpu::Order, cuda::Task, heads::HeadKind};
 
-/// What a call asks of kernels.
+/// All that decides which kernels a call needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) kind: ScanKind,
@@ -21,7 +21,7 @@ pub(crate) struct Request {
     pub(crate) layouts: Layouts,
 }
 
-/// What stands before the first element.
+/// The value before the first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Initial {
     /// The identity, or a start.
@@ -36,7 +36,7 @@ pub(crate) enum Initial {
     Each,
 }
 
-/// What a scan gives besides its results.
+/// The totals that a scan gives in addition to its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Totals {
     #[default]
@@ -86,7 +86,7 @@ impl Request {
         spec.with_segments(self.heads.segments()).with_arrays(input.0, output.0).with_kinds(input.1, output.1)
     }
 
-    /// What kernels it needs, of this shape.
+    /// The kernels that it needs, of this shape.
     pub(crate) fn task(&self, shape: Overrides) -> Task {
         match self.reduction {
             Some(reduction) if self.heads.is_none() => Task::Reduce(reduction, self.initial != Initial::None),

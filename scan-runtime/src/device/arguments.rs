@@ -6,7 +6,10 @@ use scan_codegen::{ArrayKind, Arrays};
 use super::arrays::{Described, NO_MEMORY, Words};
 use crate::{
     Columns, DeviceBufferMut, ScanElement,
-    columns::kinds::{PlacedAt, ScatterComputed},
+    columns::{
+        for_tuples, for_tuples_of_fifteen,
+        kinds::{PlacedAt, ScatterComputed},
+    },
     sealed::Sealed,
 };
 
@@ -149,39 +152,5 @@ macro_rules! computed {
     )*};
 }
 
-tuples! {
-    (A A1 0)
-    (A A1 0, B B1 1)
-    (A A1 0, B B1 1, C C1 2)
-    (A A1 0, B B1 1, C C1 2, D D1 3)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14, P P1 15)
-}
-
-computed! {
-    (A A1 0)
-    (A A1 0, B B1 1)
-    (A A1 0, B B1 1, C C1 2)
-    (A A1 0, B B1 1, C C1 2, D D1 3)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
-    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
-}
+for_tuples! { tuples }
+for_tuples_of_fifteen! { computed }

@@ -1,4 +1,4 @@
-//! Arrays in device memory without the types of their items: what is checked of them, and what kernels are given.
+//! Arrays in device memory without the types of their items: their checks, and the words that kernels are given.
 
 use std::{marker::PhantomData, sync::Arc};
 

@@ -44,7 +44,7 @@ pub(crate) enum Way<'a> {
     Prepared(&'a Handle),
 }
 
-/// What stands before the first element, if it is in device memory.
+/// The value before the first element, if it is in device memory.
 #[derive(Clone, Copy)]
 pub(crate) enum DeviceInitial<'a> {
     None,
@@ -54,7 +54,7 @@ pub(crate) enum DeviceInitial<'a> {
     Each(&'a dyn DeviceArray),
 }
 
-/// What a run writes besides its output.
+/// The output of a run in addition to its results.
 pub(crate) enum DeviceTotals<'m> {
     None,
     /// The total after the last element.
@@ -136,7 +136,7 @@ impl<'a> DeviceCall<'a> {
         scanner.device_of(self.stream())
     }
 
-    /// The request of the scan, as what device memory holds changes it.
+    /// The request of the scan, with the segments and values in device memory.
     pub(super) fn request(&self, totals: Totals, layouts: Layouts) -> Request {
         let (request, initial) = match self.way {
             Way::Call(call, _) => (call.request, call.initial_value.is_some()),
@@ -443,7 +443,7 @@ impl<'a> DeviceCall<'a> {
         enqueue().map_err(named)
     }
 
-    /// What a run of no elements writes: totals, or the result of a reduction.
+    /// Writes the totals of no elements, or the result of a reduction.
     fn write_nothing(
         &self,
         request: &Request,

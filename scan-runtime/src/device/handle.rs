@@ -1,4 +1,4 @@
-//! What a handle of runs over device memory keeps.
+//! The contents of a handle of runs over device memory.
 
 use std::{fmt, sync::Arc};
 
@@ -19,7 +19,7 @@ pub(crate) struct Handle {
     pub(super) stream: Arc<CudaStream>,
     pub(super) work: DeviceWork,
     pub(super) operator: String,
-    /// What it was prepared for.
+    /// The request that it was prepared for.
     pub(super) request: Request,
     /// The array, if the runs are along an axis of one.
     pub(super) axis: Option<Arc<AxisLayout>>,
@@ -27,7 +27,7 @@ pub(crate) struct Handle {
     pub(super) has_initial_value: bool,
     pub(super) carry_bytes: usize,
     max_len: usize,
-    /// What comes of no elements, as bytes: a graph finds it here, too.
+    /// The bytes of the total of no elements: a graph copies them from here.
     pub(super) total_of_nothing: Option<Vec<u8>>,
     /// The same of a reduction.
     pub(super) result_of_nothing: Option<Vec<u8>>,

@@ -49,7 +49,7 @@ impl<C> Wants<C> {
     }
 }
 
-/// Lengths of what a run works on.
+/// The lengths of a run.
 #[derive(Clone, Copy)]
 struct Extent {
     /// Items of each array of the input,
@@ -462,7 +462,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         Ok(Wants::PerSegment(totals.as_mut_ptr()))
     }
 
-    /// The lengths of what a run works on, whose arrays have these lengths.
+    /// The lengths of a run over arrays of these lengths.
     #[inline]
     fn extent(&self, input: Option<usize>, output: Option<usize>) -> Result<Extent, Error> {
         match &self.along {
@@ -486,7 +486,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         }
     }
 
-    /// What the arrays of an input are held for.
+    /// What `HostInput::hold` needs to know.
     #[inline]
     fn lanes(&self, extent: Extent, wants: &Wants<Op::Carry>) -> Lanes<'_> {
         let on_cpu = matches!(self.scanner.engine(), Engine::Cpu { .. });

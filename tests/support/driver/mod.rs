@@ -4,7 +4,7 @@
 //! [`start`] must come before anything else loads the driver. From then on every device of this process is a recorder
 //! with the limits of an H100. Device memory is host memory, and copies are done. Kernels are not compiled: their
 //! launches are recorded with all arguments, whose types are read from the text of the kernel, and then
-//! [act](kernels) as if each operator gave its right operand.
+//! act as if each operator gave its right operand.
 //!
 //! Memory, streams and events are named in the order in which a record mentions them: `d0` in device memory, `h0` in
 //! page-locked memory of the host, `s0` a stream, `e0` an event, `g0` a graph; `d0+16` is 16 bytes from the beginning,
