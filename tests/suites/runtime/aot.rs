@@ -11,7 +11,7 @@ use std::{
 use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Plan, Strategy};
 use scan_runtime::{
     __private::machine_code,
-    Error, ScanOp, Scanner, Table,
+    Axis, Error, ScanOp, Scanner, Table,
     aot::{Bundle, Precompile, Precompiled},
     arrays, nvrtc, ops, scan_element, scan_op,
 };
@@ -187,6 +187,21 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
     let appended = scanner.scan(ops::sum::<u32>()).strategy(strategy);
     let missing = bundle.missing(&appended.kernels_like(arrays::indices(), arrays::discard()), &limits).unwrap();
     assert!(missing[0].contains("from [NoMemory] to [NoMemory]"), "{missing:?}");
+}
+
+/// A bundle has the kernels of columns along an axis, which serve any shape, and not those of rows.
+#[test]
+fn kernels_along_an_axis_are_compiled_ahead_of_time() {
+    fetch_nvrtc().unwrap();
+    let sums = || Scanner::cpu().scan(ops::sum::<u32>());
+    let along = |shape: &[usize], axis| sums().axis(Axis::of(shape, axis).unwrap());
+    let bundle = Bundle::new().architecture("sm_90").with(&along(&[100, 64], 0));
+    let bundle = Precompiled::open(bundle.compile().unwrap()).unwrap();
+    assert!(bundle.kernels().iter().all(|kernel| kernel.name.contains("along an axis")), "{bundle:?}");
+    let limits = limits("sm_90");
+    assert_eq!(bundle.missing(&along(&[7, 3, 5], 1), &limits).unwrap(), [""; 0]);
+    assert!(!bundle.missing(&along(&[100, 64], 1), &limits).unwrap().is_empty());
+    assert!(!bundle.missing(&sums(), &limits).unwrap().is_empty());
 }
 
 #[test]

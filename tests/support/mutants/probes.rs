@@ -113,7 +113,7 @@ fn scan<Op: ScanOp + Clone + 'static>(
 }
 
 /// Every probe, in groups. A group renders its probes, which takes long, when it is called. It panics if one cannot be planned.
-pub const GROUPS: [fn(&mut Vec<Probe>); 27] = [
+pub const GROUPS: [fn(&mut Vec<Probe>); 28] = [
     reductions,
     last_results,
     ladder,
@@ -127,6 +127,7 @@ pub const GROUPS: [fn(&mut Vec<Probe>); 27] = [
     lengths_on_device,
     last_runs,
     segmented,
+    levels_of_aggregates,
     segmented_in_registers,
     segmented_look_ahead,
     reversed,
@@ -1042,6 +1043,22 @@ fn segmented(probes: &mut Vec<Probe>) {
             );
         }
     }
+}
+
+/// The number of the head source `HeadBits`.
+const HEAD_BITS: usize = 2;
+
+/// Aggregates of three levels, with a head in some of the tiles of each.
+fn levels_of_aggregates(probes: &mut Vec<Probe>) {
+    let mut overrides = Overrides::default().threads(32);
+    overrides.strategy = Some(Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::ReduceThenScan });
+    let program = planned(Program::segmented(Restart, ScanKind::Inclusive, None, Segments::HeadBits, &overrides));
+    let tile = program.plan.tile as usize;
+    let begins: Vec<_> = (0..3 * tile * tile + tile + 5).map(|i| i % (tile * tile / 3) == 7).collect();
+    probes.push(scan("three levels of aggregates", program, move |program| {
+        let emulator = Emulator::new(1).check(fit).limit(LIMIT);
+        program.with_heads(Heads::new(HEAD_BITS, &begins)).verify(&emulator, &places(&begins)).map(drop)
+    }));
 }
 
 fn segmented_in_registers(probes: &mut Vec<Probe>) {
