@@ -10,10 +10,10 @@ use crate::kernel_role::KernelRole;
 pub enum Carry {
     /// One block goes through all tiles and carries the prefix in a register.
     OneBlock,
-    /// Three kernels, as in Baxter's Modern GPU (2013): reduce every tile to its aggregate, scan the aggregates (level by
-    /// level, once they outgrow a block), and scan every tile from its exclusive prefix on. The input is read twice. The
-    /// workspace holds the aggregates alone, and no block waits for another. Floats are the same in every run. It keeps
-    /// tiles in shared memory.
+    /// Three kernels, as in Baxter's Modern GPU (2013): reduce every tile to its aggregate, scan the aggregates (level
+    /// by level, once they outgrow a block), and scan every tile from its exclusive prefix on. The input is read twice.
+    /// The workspace holds the aggregates alone, and no block waits for another. Floats are the same in every run. It
+    /// keeps tiles in shared memory.
     ReduceThenScan,
     /// Yan, Long and Zhang 2013: one kernel, each block waits for the inclusive prefix of the tile before its own.
     Chained(TileNumbers),

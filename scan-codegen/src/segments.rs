@@ -74,7 +74,8 @@ impl Segments {
         }
     }
 
-    /// The type of the words in which kernels read keys, the widest that their alignment allows, and the words of a key.
+    /// The type of the words in which kernels read keys, the widest that their alignment allows, and the words of a
+    /// key.
     pub(crate) fn key_words(&self) -> (&'static str, usize) {
         match self {
             Segments::Keys(key) => match key.align {

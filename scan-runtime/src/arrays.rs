@@ -2,8 +2,9 @@
 //! with strides of their own, scattered outputs, and outputs that are not written.
 //!
 //! An input is one of these arrays, or, of a struct, a tuple with one for each field, in the order of declaration; an
-//! output likewise. Fields in arrays of their own are neither interleaved before the scan nor taken apart after it, on no
-//! device, and the padding between them is not moved. The arrays of an output are other ones than those of the input.
+//! output likewise. Fields in arrays of their own are neither interleaved before the scan nor taken apart after it, on
+//! no device, and the padding between them is not moved. The arrays of an output are other ones than those of the
+//! input.
 //!
 //! On a GPU a scan of several arrays is as fast as a scan of one array of as many bytes where the arrays are aligned
 //! alike: where in each of them the same number of items is between the first one and an address that is a multiple of

@@ -87,9 +87,10 @@ pub(crate) struct How<'a, Op: ScanOp> {
     pub(crate) total: bool,
 }
 
-/// Scans `len` elements, and gives the total, if `total` asks for it: the carry after the last element, or without elements
-/// the initial value. `initial_value` stands before the first element, and before the first of each segment that the heads
-/// tell of. An exclusive scan without it begins with the identity. The caller has checked the heads against the length.
+/// Scans `len` elements, and gives the total, if `total` asks for it: the carry after the last element, or without
+/// elements the initial value. `initial_value` stands before the first element, and before the first of each segment
+/// that the heads tell of. An exclusive scan without it begins with the identity. The caller has checked the heads
+/// against the length.
 ///
 /// # Safety
 ///

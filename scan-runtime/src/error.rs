@@ -161,7 +161,8 @@ pub enum Error {
     /// A run over device memory of a scan whose segments or initial values are in host memory.
     #[error("the scan's {what} are in host memory: name those in device memory after `.on(&stream)`")]
     InHostMemory {
-        /// `head flags`, `head bits`, `keys of a type`, `offsets of 32 bits`, `offsets of 64 bits`, or `initial values`.
+        /// `head flags`, `head bits`, `keys of a type`, `offsets of 32 bits`, `offsets of 64 bits`, or `initial
+        /// values`.
         what: &'static str,
     },
     /// A scan whose length is in device memory was to allocate its output.

@@ -14,11 +14,11 @@ use crate::{
     sealed::Sealed,
 };
 
-/// An input of elements of type `T` in host memory: a slice, or what borrows as one, [`indices`](crate::arrays::indices),
-/// a [`gather`](crate::arrays::gather), a neighbour ([`previous`](crate::arrays::previous),
-/// [`next`](crate::arrays::next)), or along an axis an array with strides of its own
-/// ([`strided`](crate::arrays::strided)). Where `T` is a struct, a tuple with one of these for each field is an input,
-/// too.
+/// An input of elements of type `T` in host memory: a slice, or what borrows as one,
+/// [`indices`](crate::arrays::indices), a [`gather`](crate::arrays::gather), a neighbour
+/// ([`previous`](crate::arrays::previous), [`next`](crate::arrays::next)), or along an axis an array with strides of
+/// its own ([`strided`](crate::arrays::strided)). Where `T` is a struct, a tuple with one of these for each field is an
+/// input, too.
 ///
 /// # Safety
 ///

@@ -479,8 +479,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] where no kernel can do it, if keys have padding, and along an axis whose columns are not rows, which
-    /// [`axis_plan`](Scan::axis_plan) is for.
+    /// [`Error::Plan`] where no kernel can do it, if keys have padding, and along an axis whose columns are not rows,
+    /// which [`axis_plan`](Scan::axis_plan) is for.
     pub fn plan(&self) -> Result<Plans, Error> {
         if self.along.as_ref().is_some_and(|along| !along.layout().is_rows()) {
             return Err(PlanError::Columns { why: "its columns are not rows: `axis_plan` says what runs" }.into());

@@ -71,8 +71,8 @@ impl Plan {
         self.sum(launch, &blocks, count * self.state_bytes, written)
     }
 
-    /// The down-sweep: each of `count` aggregates, except those of the first tile, is combined with the exclusive prefix
-    /// of its tile.
+    /// The down-sweep: each of `count` aggregates, except those of the first tile, is combined with the exclusive
+    /// prefix of its tile.
     pub(super) fn carry_aggregates_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
         let carried = |n: u64| BlockCost { applications: n, steps: n.div_ceil(self.threads.into()), barriers: 0 };
         let [(full, tile), (last, rest)] = self.tiles(count);

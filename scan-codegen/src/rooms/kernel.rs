@@ -66,8 +66,8 @@ impl KernelWords {
         }
     }
 
-    /// Of launches that may begin before the one before them has ended. `at_once` is whether they let the next one begin
-    /// at their own beginning.
+    /// Of launches that may begin before the one before them has ended. `at_once` is whether they let the next one
+    /// begin at their own beginning.
     pub(crate) fn programmatic(self, programmatic: bool, at_once: bool) -> Self {
         KernelWords { programmatic, dependents_at_once: programmatic && at_once, ..self }
     }

@@ -7,8 +7,8 @@ use super::{Room, Words};
 /// What its templates speak of.
 #[derive(Serialize)]
 pub(crate) struct MachineWords {
-    /// A call before what follows in the line, and one in a line of its own, of a wait for a pseudo-random time: none but
-    /// in tests.
+    /// A call before what follows in the line, and one in a line of its own, of a wait for a pseudo-random time: none
+    /// but in tests.
     delay: &'static str,
     delay_after: &'static str,
     /// The polls after which a block has waited for long.

@@ -369,7 +369,8 @@ mod tests {
         }
     }
 
-    /// Indices and discarded results have no bytes to copy, and the latter no array; indices of a chunk begin with its first.
+    /// Indices and discarded results have no bytes to copy, and the latter no array; indices of a chunk begin with its
+    /// first.
     #[test]
     fn indices_and_discarded_results_have_no_memory_on_a_device() {
         fn held<I: HostInput<Numbered>, O: HostOutput<Numbered>>(input: I, output: O, memory: bool) -> HostPlaces {

@@ -1,5 +1,5 @@
-//! A call as data: the operator, the request and the memory, without type parameters. Everything below the public methods
-//! works on it, except the loops of the CPU.
+//! A call as data: the operator, the request and the memory, without type parameters. Everything below the public
+//! methods works on it, except the loops of the CPU.
 
 mod chunks;
 mod host;

@@ -16,8 +16,8 @@ use crate::{
 /// An input of elements of type `T` in device memory: a slice or view, [`indices`](crate::arrays::indices), a
 /// [`device_gather`](crate::arrays::device_gather), a neighbour ([`device_previous`](crate::arrays::device_previous),
 /// [`device_next`](crate::arrays::device_next)), or along an axis an array with strides of its own
-/// ([`device_strided`](crate::arrays::device_strided)). Where `T` is a struct, a tuple with one of these for each field is
-/// an input, too.
+/// ([`device_strided`](crate::arrays::device_strided)). Where `T` is a struct, a tuple with one of these for each field
+/// is an input, too.
 ///
 /// # Safety
 ///

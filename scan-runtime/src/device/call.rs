@@ -250,9 +250,10 @@ impl<'a> DeviceCall<'a> {
         let columns = own.as_ref().or(axis.map(|axis| axis.layout()));
         let read = if in_place { writing.words() } else { reading.words() };
         let buffers = InOut { input: read, output: writing.words(), len: len as u64, columns };
-        // SAFETY: the buffers are borrowed from live slices, which have been checked: of `len` items, of the array along
-        // the axis, of as many indices, or of as many items as indices can select. Those of the output are borrowed
-        // exclusively, so that none overlaps another one, unless there is no input. They are those of the request.
+        // SAFETY: the buffers are borrowed from live slices, which have been checked: of `len` items, of the array
+        // along the axis, of as many indices, or of as many items as indices can select. Those of the output are
+        // borrowed exclusively, so that none overlaps another one, unless there is no input. They are those of the
+        // request.
         unsafe { self.enqueue(device, request, buffers, results as u64, total) }
     }
 

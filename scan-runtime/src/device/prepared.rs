@@ -17,10 +17,10 @@ use crate::{DeviceBuffer, DeviceBufferMut, Error, Goal, LateValue, Prefixes, Sca
 ///
 /// # Graphs
 ///
-/// Runs can be captured into a CUDA graph, which can be launched as often as you like, on one stream at a time: what the kernels
-/// keep from launch to launch is in device memory. Prepare the scan, and allocate the buffers, before the capture begins, and keep
-/// all of them until the graph is gone. `cudarc` orders work on several streams by events, which a capture does not allow; turn them
-/// off before you allocate the buffers.
+/// Runs can be captured into a CUDA graph, which can be launched as often as you like, on one stream at a time: what
+/// the kernels keep from launch to launch is in device memory. Prepare the scan, and allocate the buffers, before the
+/// capture begins, and keep all of them until the graph is gone. `cudarc` orders work on several streams by events,
+/// which a capture does not allow; turn them off before you allocate the buffers.
 ///
 /// ```no_run
 /// use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};

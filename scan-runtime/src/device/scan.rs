@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared)
-/// with what it brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets` and `rows` choose the segments; the last call
+/// with what it brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets`, `rows` and `along` choose the segments; the last call
 /// counts.
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
@@ -146,8 +146,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// A run gives [`Error::AxisLength`] if an array has another number of elements than the shape,
     /// [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,
     /// [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
-    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
-    /// or indices, unless the columns are rows and no array has strides of its own.
+    /// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered,
+    /// scattered, or indices, unless the columns are rows and no array has strides of its own.
     pub fn along(self, axis: Axis) -> Self {
         DeviceScan { call: self.call.along(Arc::new(AxisLayout::new(axis))), ..self }
     }
@@ -197,8 +197,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// ```
     ///
     /// The run gives [`Error::LateValueStream`] if the value is for another stream, [`Error::LateValueOfNothing`] for
-    /// no elements, and [`PlanError::LateValue`](crate::PlanError::LateValue) for a scan that restarts, of a length in device memory, or with an
-    /// operator that goes from carry to carry.
+    /// no elements, and [`PlanError::LateValue`](crate::PlanError::LateValue) for a scan that restarts, of a length in
+    /// device memory, or with an operator that goes from carry to carry.
     pub fn init_late(self, value: &'a LateValue<Op::Carry>) -> Self {
         self.with_initial(DeviceInitial::Late(value))
     }
@@ -227,7 +227,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// Scans as many elements as a number in device memory says when the scan runs, in a slice of one: what an earlier
     /// kernel on the stream has counted, or what a graph finds anew at each launch. There are at most as many as the
     /// input has; the results behind them stay what they are, and a reversed scan begins at the last of them. Of rows
-    /// only whole ones are scanned. The total is that of these elements. As many launches are made as for the whole input.
+    /// only whole ones are scanned. The total is that of these elements. As many launches are made as for the whole
+    /// input.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -242,14 +243,15 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// ```
     ///
     /// The run gives [`Error::Length`] if the slice is not of one element, [`Error::LengthOnDevice`] where it would
-    /// make the output, and [`PlanError::NoIdentity`](crate::PlanError::NoIdentity) for a total where nothing tells that of no elements.
+    /// make the output, and [`PlanError::NoIdentity`](crate::PlanError::NoIdentity) for a total where nothing tells
+    /// that of no elements.
     pub fn len_from(self, len: &'a impl DeviceBuffer<u64>) -> Self {
         DeviceScan { call: DeviceCall { len: Some(array(len)), ..self.call }, ..self }
     }
 
-    /// Prepares runs over arrays of the same kinds as these: slices, indices, and [others](crate::arrays), one, or one for
-    /// each field. Their lengths do not matter. [`prepare`](DeviceScan::prepare) is for one slice of elements and one of
-    /// results.
+    /// Prepares runs over arrays of the same kinds as these: slices, indices, and [others](crate::arrays), one, or one
+    /// for each field. Their lengths do not matter. [`prepare`](DeviceScan::prepare) is for one slice of elements and
+    /// one of results.
     ///
     /// ```no_run
     /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -342,7 +344,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`prepare`](DeviceScan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags, bits and keys.
+    /// As [`prepare`](DeviceScan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by
+    /// flags, bits and keys.
     pub fn prepare_with_totals(&self, max_len: usize) -> Result<DevicePrepared<Op>, Error> {
         self.call.prepare(call::Totals::PerSegment, max_len).map(DevicePrepared::new)
     }
@@ -388,9 +391,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         self.call.run(None, &mut Of::<T, _>::new(buffer), DeviceTotals::None)
     }
 
-    /// Scans a device slice or view into a new slice, and puts the total into another one, of one element. Both come from
-    /// the same launches. The total is that of [`Scan::run_with_total`]: without elements the initial value, or else
-    /// `None`.
+    /// Scans a device slice or view into a new slice, and puts the total into another one, of one element. Both come
+    /// from the same launches. The total is that of [`Scan::run_with_total`]: without elements the initial value, or
+    /// else `None`.
     ///
     /// # Errors
     ///
@@ -486,8 +489,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ) -> Result<(CudaSlice<Op::Output>, CudaSlice<Op::Carry>), Error> {
         let len = self.new_len(&input)?;
         let count = self.call.per_segment(len)?;
-        // SAFETY: the scan writes every element of both, but for totals by offsets that do not ascend, which are written
-        // before it.
+        // SAFETY: the scan writes every element of both, but for totals by offsets that do not ascend, which are
+        // written before it.
         let (mut output, mut totals) = unsafe { (self.room(len)?, self.room(count)?) };
         if self.call.heads.has_offsets() {
             self.call.write_totals_of_nothing(array_mut(&mut totals))?;
@@ -571,8 +574,9 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     /// # Errors
     ///
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
-    /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, and by offsets,
-    /// without an initial value and an identity, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`](crate::PlanError::NoElements) for
+    /// no elements, and by offsets, without an initial value and an identity, [`Error::OutOfDeviceMemory`], and
+    /// whatever else can go wrong.
     pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         let len = self.new_len(&input)?;
         // SAFETY: the reduction writes every element of the output.

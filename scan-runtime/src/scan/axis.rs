@@ -62,14 +62,15 @@ impl AxisLayout {
 }
 
 impl<Op: ScanOp> Scan<Op> {
-    /// Scans an array along an axis: each column, which is what lies along the axis, is scanned as if it were all of the
-    /// input. An initial value stands before the first element of each column; a [reversed](Scan::reverse) scan goes from
-    /// the last element of each.
+    /// Scans an array along an axis: each column, which is what lies along the axis, is scanned as if it were all of
+    /// the input. An initial value stands before the first element of each column; a [reversed](Scan::reverse) scan
+    /// goes from the last element of each.
     ///
-    /// Arrays have as many elements as the shape, in the order that the strides of the axis give. Other arrays than slices
-    /// have the shape and strides of the axis, too: [indices](crate::arrays::indices) are those of the memory. Arrays with
-    /// [strides of their own](crate::arrays::strided) have the shape alone. New results are contiguous, unless the axis
-    /// has strides of theirs. What lies between results of [`run_into`](Scan::run_into) stays what it is.
+    /// Arrays have as many elements as the shape, in the order that the strides of the axis give. Other arrays than
+    /// slices have the shape and strides of the axis, too: [indices](crate::arrays::indices) are those of the memory.
+    /// Arrays with [strides of their own](crate::arrays::strided) have the shape alone. New results are contiguous,
+    /// unless the axis has strides of theirs. What lies between results of [`run_into`](Scan::run_into) stays what it
+    /// is.
     ///
     /// Outer axes have a kernel of their own, whose neighbouring threads scan neighbouring columns. It is at its best
     /// where the last dimension is contiguous; any other strides are scanned as well, slower. An axis whose columns are
@@ -162,10 +163,10 @@ impl<Op: ScanOp> Scan<Op> {
     ///
     /// # Errors
     ///
-    /// A run gives [`Error::AxisLength`] if an array has another number of elements than the shape, [`Error::AxisGaps`] if
-    /// new or scattered results of these strides leave gaps, [`Error::AxisInPlace`] in place if the axis has other strides
-    /// of the results than of the elements, and [`PlanError::Columns`](crate::PlanError::Columns) for the last total
-    /// alone: there is one for each column.
+    /// A run gives [`Error::AxisLength`] if an array has another number of elements than the shape, [`Error::AxisGaps`]
+    /// if new or scattered results of these strides leave gaps, [`Error::AxisInPlace`] in place if the axis has other
+    /// strides of the results than of the elements, and [`PlanError::Columns`](crate::PlanError::Columns) for the last
+    /// total alone: there is one for each column.
     pub fn axis<'h>(self, axis: Axis) -> Scan<Op, Heads<'h>> {
         self.along(axis)
     }
@@ -189,11 +190,11 @@ impl<Op: ScanOp> Reduce<Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
-    /// The results have the shape of the array without the axis, contiguous, the last index the fastest. The result of a
-    /// column without elements is the initial value, or else the identity. `project` is called on the host.
+    /// The results have the shape of the array without the axis, contiguous, the last index the fastest. The result of
+    /// a column without elements is the initial value, or else the identity. `project` is called on the host.
     ///
-    /// In device memory a [scan](Scan::on) whose outputs are [discarded](crate::arrays::discard) reduces: its totals are
-    /// the carries.
+    /// In device memory a [scan](Scan::on) whose outputs are [discarded](crate::arrays::discard) reduces: its totals
+    /// are the carries.
     ///
     /// # Errors
     ///

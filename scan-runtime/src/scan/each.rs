@@ -25,8 +25,8 @@ impl<'h, Op: ScanOp, G> Scan<Op, Heads<'h>, G> {
     ///
     /// # Errors
     ///
-    /// A run gives [`Error::Length`](crate::Error::Length) if there are more or fewer values than segments, [`Error::OffsetsCover`](crate::Error::OffsetsCover) if
-    /// the offsets do not go from 0 to the length of the input,
+    /// A run gives [`Error::Length`](crate::Error::Length) if there are more or fewer values than segments,
+    /// [`Error::OffsetsCover`](crate::Error::OffsetsCover) if the offsets do not go from 0 to the length of the input,
     /// [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags, bits and keys, whose segments have no
     /// index before the scan, and [`PlanError::TotalOfEach`](crate::PlanError::TotalOfEach) for the total of the last
     /// segment alone.

@@ -62,8 +62,8 @@ struct Extent {
 
 /// Ways to run a scan of host memory.
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
-    /// Scans an input into a new vector: a slice, [another array](crate::arrays), or a tuple with an array for each field
-    /// of a struct. On a GPU slices of more than 32 MiB go through the device in chunks, if
+    /// Scans an input into a new vector: a slice, [another array](crate::arrays), or a tuple with an array for each
+    /// field of a struct. On a GPU slices of more than 32 MiB go through the device in chunks, if
     /// [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing else.
     ///
     /// # Errors
@@ -113,8 +113,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         self.run_to_vector(input, Wants::Last)
     }
 
-    /// Scans an input into an output of the same length: slices, [other arrays](crate::arrays), or a tuple with an array
-    /// for each field of a struct.
+    /// Scans an input into an output of the same length: slices, [other arrays](crate::arrays), or a tuple with an
+    /// array for each field of a struct.
     ///
     /// ```
     /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -154,8 +154,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Scan::run), [`Error::Length`] if the lengths differ, [`Error::ColumnLength`] if the arrays of the input,
-    /// or those of the output, are not of one length, [`Error::UnknownLength`] if none has a length,
+    /// As [`run`](Scan::run), [`Error::Length`] if the lengths differ, [`Error::ColumnLength`] if the arrays of the
+    /// input, or those of the output, are not of one length, [`Error::UnknownLength`] if none has a length,
     /// [`Error::IndexOutOfBounds`] for an index that is not in its array, and [`Error::ComputedIndex`] for one that the
     /// operator computes. After an error the output's content is unspecified.
     #[inline]

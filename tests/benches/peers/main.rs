@@ -48,8 +48,8 @@ struct Arguments {
     /// Powers of two: `20`, `0..30`, `0..30:2`, or several of these with commas between.
     #[arg(long, value_name = "POWERS")]
     sizes: Option<String>,
-    /// A strategy beside the default: CARRY or BLOCK/CARRY, as `look-back` or `kogge-stone/reduce-then-scan`; may be given several
-    /// times.
+    /// A strategy beside the default: CARRY or BLOCK/CARRY, as `look-back` or `kogge-stone/reduce-then-scan`; may be
+    /// given several times.
     #[arg(long = "strategy", value_name = "STRATEGY", value_parser = ours::parse)]
     strategies: Vec<Strategy>,
     /// The strategies that the texts tell of, from one thread to a single pass.

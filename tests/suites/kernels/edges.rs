@@ -1,5 +1,5 @@
-//! What short inputs of one shape leave out: words of head bits that end with the input, heads over several levels of aggregates, and
-//! statuses of several packets.
+//! What short inputs of one shape leave out: words of head bits that end with the input, heads over several levels of
+//! aggregates, and statuses of several packets.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
