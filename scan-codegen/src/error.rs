@@ -57,15 +57,15 @@ pub enum PlanError {
     },
     /// Initial values or totals for each segment, of segments that are not numbered before the scan.
     #[error(
-        "{segments} are not numbered before the scan: initial values and totals for each segment need `.rows(len)` or \
-         `.by_offsets(&offsets)`"
+        "an initial value or a total for each segment needs segments that are numbered before the scan: `.rows(len)` or \
+         `.by_offsets(&offsets)`, not {segments}"
     )]
     NoSegmentIndex {
         /// The source of segment heads.
         segments: String,
     },
     /// One total was asked for, of a scan with an initial value for each segment.
-    #[error("a scan with an initial value for each segment gives a total for each: use the runs `…_with_totals`")]
+    #[error("a scan with an initial value for each segment gives a total for each: ask for those `.with_totals()`")]
     TotalOfEach,
     /// An initial value arrives late, in a scan whose kernels do not wait for one.
     #[error("an initial value cannot arrive late where {scan}: {instead}")]

@@ -59,14 +59,13 @@ use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DiskCache, Error, Goal, Heads, HostHeads, Scan, ScanOp,
-    call::Totals,
+    DiskCache, Error, Host, Outcome, Run, Scan, ScanOp,
     cpu::try_map,
     cuda::{self, Stores, Task},
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`] or a [`Reduce`](crate::Reduce), along an axis, too.
+/// What can be compiled ahead of time: a [`Scan`], a [`Reduce`](crate::Reduce), or a [`Run`] of one.
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;
@@ -104,13 +103,19 @@ impl Precompile for Wanted {
     }
 }
 
-impl<Op: ScanOp, H: HostHeads, G: Goal> Precompile for Scan<Op, H, G> {
+impl<Op: ScanOp, R: Outcome> Precompile for Scan<Op, R> {
     fn wanted(&self) -> Wanted {
-        let call = self.call(Totals::None);
+        self.call().wanted()
+    }
+}
+
+impl<Op: ScanOp, R: Outcome> Precompile for Run<'_, Op, Host, R> {
+    fn wanted(&self) -> Wanted {
+        let call = self.call.call(self.call.wanted(R::TOTALS));
         let (scan, heads) = (call.task(), call.request.heads);
         // Of device memory the last result of each segment is taken by kernels, too.
-        let last_results = (G::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
-        Wanted::new(&self.op, [scan].into_iter().chain(last_results).collect())
+        let last_results = (R::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
+        Wanted::new(&*self.call.options.op, [scan].into_iter().chain(last_results).collect())
     }
 }
 
@@ -153,24 +158,11 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels of a scan or a reduction, for all lengths. They are those of one slice of
-    /// elements and one of results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
+    /// Adds the kernels of a scan or a reduction, for all lengths. Those of runs that bring something differ from those of
+    /// others: `scan.rows(n)`, `scan.with_total()` name them. They are those of one slice of elements and one of results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
     /// [`kernels_like`](Scan::kernels_like) has those of other arrays.
     pub fn with(mut self, what: &impl Precompile) -> Self {
         self.wanted.push(what.wanted());
-        self
-    }
-
-    /// Adds the kernels of [`Scan::run_with_total`], which also give the total. They differ from the kernels of
-    /// [`run`](Scan::run).
-    pub fn with_total<Op: ScanOp, H: HostHeads>(mut self, scan: &Scan<Op, H>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, vec![scan.call(Totals::Last).task()]));
-        self
-    }
-
-    /// Adds the kernels of [`Scan::run_with_totals`], which also give the total of each segment.
-    pub fn with_totals<Op: ScanOp>(mut self, scan: &Scan<Op, Heads<'_>>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, vec![scan.call(Totals::PerSegment).task()]));
         self
     }
 
@@ -403,9 +395,9 @@ mod tests {
     #[test]
     fn a_bundle_wants_each_scan_that_is_added_for_each_device() {
         let scan = Scanner::cpu().scan(ops::sum::<u16>());
-        let (by_offsets, reduce) = (scan.clone().by_offsets(&[0_u32]), Scanner::cpu().reduce(ops::sum::<u16>()));
-        let bundle = Bundle::new().architecture("sm_80").device(limits("sm_90")).with(&scan).with_total(&scan);
-        let bundle = bundle.with_totals(&by_offsets).with(&reduce).with(&reduce.clone().by_offsets(&[0_u32]));
+        let (by_offsets, reduce) = (scan.by_offsets(&[0_u32]), Scanner::cpu().reduce(ops::sum::<u16>()));
+        let bundle = Bundle::new().architecture("sm_80").device(limits("sm_90")).with(&scan).with(&scan.with_total());
+        let bundle = bundle.with(&by_offsets.with_totals()).with(&reduce).with(&reduce.by_offsets(&[0_u32]));
         let targets: Vec<_> = bundle.targets.into_iter().map(|limits| limits.unwrap().architecture).collect();
         assert_eq!(targets, ["sm_80", "sm_90"].map(|name| name.parse::<Architecture>().unwrap()));
         let totals = |task: &Task| match task {

@@ -48,16 +48,16 @@ pub(crate) use pipeline::help::{threads, try_each, try_map};
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: Option<&Heads<'_>>, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
     let elements = elements.into_iter().all(fits);
     // A machine begins with its start.
     let needs_start = needs_identity || op.is_machine();
-    let heads = heads.is_none_or(|heads| match heads.kind {
+    let heads = match heads.kind {
         HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
-    });
+    };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
     elements && heads && size_of::<Op>() <= 256 && (!needs_start || op.start().is_some())
 }
@@ -117,16 +117,22 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
 }
 
-/// Folds the input, with what stands before it: bit for bit what a scan gives of it. Nothing comes of nothing.
-pub(crate) fn reduce<Op: ScanOp>(
+/// Folds `len` elements, with what stands before them: bit for bit what a scan gives of them. Nothing comes of nothing.
+///
+/// # Safety
+///
+/// The memory is valid for reads of so many.
+pub(crate) unsafe fn reduce<Op: ScanOp>(
     op: &Op,
     before: Option<Op::Carry>,
-    input: &[Op::Input],
+    input: impl Reader<Op::Input>,
+    len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
-    let memory = Both { input: input.as_ptr(), output: std::ptr::dangling_mut::<Op::Output>() };
-    let loops = Loops::new(op, memory, input.len(), true);
+    // Loops over vector registers, which need a pointer, write nothing either.
+    let memory = Both { input, output: std::ptr::dangling_mut::<Op::Output>() };
+    let loops = Loops::new(op, memory, len, true);
     let before = begin(op, before);
-    Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
+    Job { initial_value: before, ..Job::new(loops, len) }.run()
 }
 
 /// Makes an output of a carry.

@@ -158,13 +158,6 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
-    /// A run over device memory of a scan whose segments or initial values are in host memory.
-    #[error("the scan's {what} are in host memory: name those in device memory after `.on(&stream)`")]
-    InHostMemory {
-        /// `head flags`, `head bits`, `keys of a type`, `offsets of 32 bits`, `offsets of 64 bits`, or `initial
-        /// values`.
-        what: &'static str,
-    },
     /// A scan whose length is in device memory was to allocate its output.
     #[error(
         "only the device knows the length given by `len_from`, so the output cannot be allocated: use `run_into` or \
@@ -215,7 +208,7 @@ pub enum Error {
     UnknownLength,
     /// Only the device knows how many segments flags, bits or keys make.
     #[error(
-        "only the device knows the number of segments by {heads}: use `run_into_with_count`, with an output of one \
+        "only the device knows the number of segments by {heads}: use `.count_into(&mut count)`, with an output of one \
          element for each possible segment"
     )]
     UnknownSegments {
@@ -307,7 +300,7 @@ pub enum Error {
     #[error(
         "array {array} of the input has strides of its own, which are those of the dimensions of a shape: scan along \
          an \
-         axis, with `.axis(Axis::of(&shape, axis)?)`"
+         axis, with `.along(Axis::of(&shape, axis)?)`"
     )]
     NoAxis {
         /// Which array: that of the field of this number.

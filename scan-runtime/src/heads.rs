@@ -111,45 +111,9 @@ impl HeadKind {
     }
 }
 
-/// Nothing tells where segments begin: the scan restarts nowhere.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoHeads;
-
-/// A source of segment heads in host memory: [`NoHeads`] or [`Heads`].
-pub trait HostHeads: on_host::Heads {}
-
-impl HostHeads for NoHeads {}
-impl HostHeads for Heads<'_> {}
-
-pub(crate) mod on_host {
-    /// Seals [`HostHeads`](super::HostHeads).
-    pub trait Heads: Send + Sync {
-        /// Those that there are.
-        fn given(&self) -> Option<&super::Heads<'_>>;
-
-        fn heads(&self) -> super::Heads<'_> {
-            self.given().copied().unwrap_or(super::Heads::NONE)
-        }
-    }
-
-    impl Heads for super::NoHeads {
-        #[inline]
-        fn given(&self) -> Option<&super::Heads<'_>> {
-            None
-        }
-    }
-
-    impl Heads for super::Heads<'_> {
-        #[inline]
-        fn given(&self) -> Option<&super::Heads<'_>> {
-            Some(self)
-        }
-    }
-}
-
-/// A source of segment heads in host memory: made by [`Scan::by_flags`](crate::Scan::by_flags) and its like.
+/// A source of segment heads in host memory, with the initial value of each segment.
 #[derive(Clone, Copy, Debug)]
-pub struct Heads<'h> {
+pub(crate) struct Heads<'h> {
     pub(crate) kind: HeadKind,
     pub(crate) bytes: &'h [u8],
     /// How many flags, words, keys or offsets there are.
@@ -193,35 +157,26 @@ impl<'h> Heads<'h> {
     pub(crate) const NONE: Heads<'static> =
         Heads { kind: HeadKind::None, bytes: &[], count: 0, has_padding: false, initial_values: None };
 
-    #[inline(always)]
-    pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
-        // SAFETY: flags are primitives.
-        unsafe { Heads::new(HeadKind::Flags, flags) }
-    }
-
-    pub(crate) fn bits(bits: &'h [u32]) -> Self {
-        // SAFETY: words are primitives.
-        unsafe { Heads::new(HeadKind::Bits, bits) }
-    }
-
-    pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
-        let kind = HeadKind::keys::<K>();
+    /// Flags, words, keys or offsets, as `kind` says.
+    #[inline]
+    pub(crate) fn of<T: ScanElement>(kind: HeadKind, items: &'h [T]) -> Self {
         // To ask for the layout allocates.
-        if !K::IS_PRIMITIVE && K::layout().padding() != 0 {
+        if !T::IS_PRIMITIVE && T::layout().padding() != 0 {
             // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
-            return Heads { kind, count: keys.len(), has_padding: true, ..Heads::NONE };
+            return Heads { kind, count: items.len(), has_padding: true, ..Heads::NONE };
         }
         // SAFETY: without padding, all bytes are initialised.
-        unsafe { Heads::new(kind, keys) }
+        unsafe { Heads::new(kind, items) }
+    }
+
+    /// These, if there are any.
+    #[inline]
+    pub(crate) fn given(&self) -> Option<&Self> {
+        (!self.kind.is_none()).then_some(self)
     }
 
     pub(crate) fn rows(len: usize) -> Self {
         Heads { kind: HeadKind::Rows { len }, count: len, ..Heads::NONE }
-    }
-
-    pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
-        // SAFETY: offsets are primitives.
-        unsafe { Heads::new(HeadKind::Offsets(T::WIDTH), offsets) }
     }
 
     /// # Safety
@@ -734,6 +689,26 @@ pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(
         }
     };
     expect_len(what, found, expected, why)
+}
+
+/// By kinds, for the tests of what works on them.
+#[cfg(test)]
+impl<'h> Heads<'h> {
+    pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
+        Heads::of(HeadKind::Flags, flags)
+    }
+
+    pub(crate) fn bits(bits: &'h [u32]) -> Self {
+        Heads::of(HeadKind::Bits, bits)
+    }
+
+    pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
+        Heads::of(HeadKind::keys::<K>(), keys)
+    }
+
+    pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
+        Heads::of(HeadKind::Offsets(T::WIDTH), offsets)
+    }
 }
 
 #[cfg(test)]

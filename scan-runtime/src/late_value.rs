@@ -19,13 +19,13 @@ use crate::{
     error::expect_len,
 };
 
-/// An initial value that arrives late: scans [begin without it](crate::DeviceScan::init_late), fold their tiles, and
+/// An initial value that arrives late: scans [begin without it](crate::Run::init_late), fold their tiles, and
 /// wait for it where they need the prefix of the first tile. Another stream, another device or the host writes it
 /// meanwhile.
 ///
 /// Each scan takes one value, in the order of the stream; each write hands one over. A write on a stream waits, on that
 /// stream, until the value before it has been taken; a write by the host is refused until then. So a value of this type
-/// serves as many scans as you like, also those of a [handle](crate::DevicePrepared) and of a graph.
+/// serves as many scans as you like, also those of a [handle](crate::Prepared) and of a graph.
 ///
 /// ```no_run
 /// use scan_runtime::{LateValue, Scanner, ops};

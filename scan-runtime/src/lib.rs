@@ -49,7 +49,6 @@ extern crate self as scan_runtime;
 pub mod aot;
 pub mod arrays;
 mod buffers;
-mod by;
 mod call;
 mod caught;
 pub mod columns;
@@ -75,6 +74,7 @@ mod parameters;
 mod prepared;
 mod primitives;
 mod room;
+mod run;
 mod scan;
 mod scanner;
 mod sealed;
@@ -90,16 +90,19 @@ pub use columns::Columns;
 #[doc(hidden)]
 pub use cuda::milliseconds_between;
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
-pub use device::{DevicePrepared, DeviceScan};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache, DiskProblem};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
-pub use heads::{HeadFlag, Heads, HostHeads, NoHeads, SegmentOffset};
+pub use heads::{HeadFlag, SegmentOffset};
+pub use host::axis::AxisPlan;
 pub use late_value::LateValue;
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::Prepared;
-pub use scan::{AxisPlan, Goal, Prefixes, Reduce, Scan, Totals};
+pub use run::{
+    Array, ArrayMut, Device, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Run, Totals,
+};
+pub use scan::{Reduce, Scan};
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,
     Network, OffsetWidth, Overrides, Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind,
@@ -108,6 +111,8 @@ pub use scan_codegen::{
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use tune::{TimedShape, Tuning, TuningProgress, TuningStep};
+
+use device::DeviceCall;
 
 pub use __private::ScanFn;
 

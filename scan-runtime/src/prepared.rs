@@ -1,18 +1,20 @@
 //! Scans and reductions that are prepared once and run often.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, marker::PhantomData};
+
+use scan_codegen::Axis;
 
 use crate::{
-    Error, Goal, Heads, HostHeads, NoHeads, Prefixes, Scan, ScanElement, ScanOp, Totals, call,
-    cuda::Kernels,
-    host::{HostInput, HostOutput},
-    scanner::Engine,
+    Array, ArrayMut, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Run,
+    ScanElement, ScanOp, SegmentOffset,
 };
 
-/// A scan or a reduction of host memory that is ready to run, made by [`Scan::prepare`].
+/// A scan or a reduction that is ready to run, made by [`Run::prepare`].
 ///
 /// The planner has been asked once. On a CUDA device the kernels are compiled and loaded, so that no run waits for
-/// that.
+/// that. Each run brings what was said before `prepare` anew, by the same words: other keys, other rows, other initial
+/// values, other totals. A run along an axis keeps it. [`Error::PreparedLength`] is given for more elements than the
+/// handle was prepared for, [`Error::HandleMismatch`] for a run of another kind.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -22,167 +24,149 @@ use crate::{
 /// let mut buffer = [2, 7, 1];
 /// maxima.run_in_place(&mut buffer)?;
 /// assert_eq!(buffer, [2, 7, 7]);
+///
+/// let by_day = scanner.scan(ops::sum()).by_keys(&[0_u32; 0]).with_total().prepare(1_000)?;
+/// for (days, amounts, today) in [([1_u32, 1, 2], [5, 1, 2], 2), ([3, 4, 4], [1, 1, 1], 2)] {
+///     let (_, total) = by_day.by_keys(&days).with_total().run(&amounts)?;
+///     assert_eq!(total, Some(today));
+/// }
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
+///
+/// # Device memory
+///
+/// What a call does each time is done once: the kernels are compiled and loaded, the operator's parameters and the
+/// initial value taken as they are now, the workspace allocated for as many elements as may come. A run checks the
+/// lengths and launches: with output and totals of yours it allocates no device memory, copies nothing, waits for nothing, and
+/// takes no lock that work on another stream could hold. Where the plan is a single launch and the length that of the
+/// run before, it allocates nothing on the host either. The handle can be dropped at once: its memory goes when the work
+/// that is enqueued has been done.
+///
+/// Other parameters of the operator, another initial value of the scan, stream or greater length need another handle.
+///
+/// ```no_run
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::cuda(0)?;
+/// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+/// let flags = stream.clone_htod(&[1_u8, 0, 0, 1, 0])?;
+/// let sums = scanner.scan(ops::sum()).on(&stream).by_flags(&flags).prepare(1_000)?;
+/// let mut buffer = stream.clone_htod(&[1, 2, 3, 4, 5])?;
+/// sums.by_flags(&flags).run_in_place(&mut buffer)?;
+/// assert_eq!(stream.clone_dtoh(&buffer)?, [1, 3, 6, 4, 9]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Graphs
+///
+/// Runs can be captured into a CUDA graph, which can be launched as often as you like, on one stream at a time: what
+/// the kernels keep from launch to launch is in device memory. Prepare the scan, and allocate the buffers, before the
+/// capture begins, and keep all of them until the graph is gone. `cudarc` orders work on several streams by events,
+/// which a capture does not allow; turn them off before you allocate the buffers.
+///
+/// ```no_run
+/// use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::cuda(0)?;
+/// let context = scanner.context().expect("a CUDA scanner");
+/// // SAFETY: all work is on one stream, so that it needs no events.
+/// unsafe { context.disable_event_tracking() };
+/// let stream = context.new_stream()?;
+/// let mut input = stream.alloc_zeros::<f32>(1 << 20)?;
+/// let mut output = stream.alloc_zeros::<f32>(1 << 20)?;
+/// let sums = scanner.scan(ops::sum()).on(&stream).prepare(1 << 20)?;
+///
+/// stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+/// sums.run_into(&input, &mut output)?;
+/// let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.expect("work has been captured");
+///
+/// for step in 0..100 {
+///     stream.memcpy_htod(&vec![step as f32; 1 << 20], &mut input)?;
+///     graph.launch()?;
+/// }
+/// stream.synchronize()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a scan does nothing until it is run"]
-pub struct Prepared<Op: ScanOp, H = NoHeads, G = Prefixes> {
-    scan: Scan<Op, H, G>,
-    /// Held, so that they are there.
-    _kernels: Vec<Arc<Kernels>>,
+pub struct Prepared<Op: ScanOp, M: Memory = Host, R = Prefixes> {
+    handle: M::Handle<Op>,
+    of: PhantomData<fn() -> R>,
 }
 
-impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
-    /// Prepares runs over host memory, of up to `max_len` elements: what a first call does is done here. For device
-    /// memory there is [`DeviceScan::prepare`](crate::DeviceScan::prepare).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Plan`] where no kernel can do it, on the CPU too; whatever can go wrong when kernels are compiled.
-    pub fn prepare(self, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
-        self.prepare_for(call::Totals::None, max_len)
-    }
-
-    fn prepare_for(mut self, totals: call::Totals, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
-        let call = self.call(totals);
-        call.check()?;
-        let kernels = match self.scanner.engine() {
-            Engine::Cpu { .. } => Vec::new(),
-            Engine::Cuda(device) => call.load_chunks(device, max_len)?,
-        };
-        (self.planned, self.max_len) = (true, max_len);
-        Ok(Prepared { scan: self, _kernels: kernels })
+impl<Op: ScanOp, M: Memory, R> fmt::Debug for Prepared<Op, M, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Prepared").field(&self.handle).finish()
     }
 }
 
-impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
-    /// As [`prepare`](Scan::prepare), for runs that give the total, too: those whose names end in `with_total`.
-    ///
-    /// # Errors
-    ///
-    /// As [`prepare`](Scan::prepare).
-    pub fn prepare_with_total(self, max_len: usize) -> Result<Prepared<Op, H>, Error> {
-        self.prepare_for(call::Totals::Last, max_len)
+/// What a run brings, by the words of [`Run`].
+impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
+    pub(crate) fn new(handle: M::Handle<Op>) -> Self {
+        Prepared { handle, of: PhantomData }
+    }
+
+    /// A run that brings nothing but its input.
+    #[inline]
+    pub(crate) fn call(&self) -> Run<'_, Op, M, R> {
+        Run::new(M::of_handle(&self.handle))
+    }
+
+    /// See [`Run::by_flags`].
+    pub fn by_flags<'a, F: HeadFlag>(&'a self, flags: &'a (impl Array<F, M> + ?Sized)) -> Run<'a, Op, M, R> {
+        self.call().by_flags(flags)
+    }
+
+    /// See [`Run::by_bits`].
+    pub fn by_bits<'a>(&'a self, bits: &'a (impl Array<u32, M> + ?Sized)) -> Run<'a, Op, M, R> {
+        self.call().by_bits(bits)
+    }
+
+    /// See [`Run::by_keys`].
+    pub fn by_keys<'a, K: ScanElement>(&'a self, keys: &'a (impl Array<K, M> + ?Sized)) -> Run<'a, Op, M, R> {
+        self.call().by_keys(keys)
+    }
+
+    /// See [`Run::by_offsets`].
+    pub fn by_offsets<'a, T: SegmentOffset>(&'a self, offsets: &'a (impl Array<T, M> + ?Sized)) -> Run<'a, Op, M, R> {
+        self.call().by_offsets(offsets)
+    }
+
+    /// See [`Run::rows`].
+    pub fn rows(&self, len: usize) -> Run<'_, Op, M, R> {
+        self.call().rows(len)
+    }
+
+    /// See [`Run::along`].
+    pub fn along(&self, axis: Axis) -> Run<'_, Op, M, R> {
+        self.call().along(axis)
+    }
+
+    /// See [`Run::init_each`].
+    pub fn init_each<'a>(&'a self, values: &'a (impl Array<Op::Carry, M> + ?Sized)) -> Run<'a, Op, M, R> {
+        self.call().init_each(values)
     }
 }
 
-impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
-    /// As [`prepare`](Scan::prepare), for runs that give the total of each segment, too: those whose names end in
-    /// `with_totals`.
-    ///
-    /// # Errors
-    ///
-    /// As [`prepare`](Scan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags,
-    /// bits and keys.
-    pub fn prepare_with_totals(self, max_len: usize) -> Result<Prepared<Op, Heads<'h>>, Error> {
-        self.prepare_for(call::Totals::PerSegment, max_len)
+/// What a scan gives in addition to its prefixes.
+impl<Op: ScanOp, M: Memory> Prepared<Op, M> {
+    /// See [`Run::with_total`].
+    pub fn with_total(&self) -> Run<'_, Op, M, PrefixesAndTotal> {
+        self.call().with_total()
+    }
+
+    /// See [`Run::with_totals`].
+    pub fn with_totals(&self) -> Run<'_, Op, M, PrefixesAndTotals> {
+        self.call().with_totals()
+    }
+
+    /// See [`Run::totals_into`].
+    pub fn totals_into<'a>(&'a self, totals: &'a mut (impl ArrayMut<Op::Carry, M> + ?Sized)) -> Run<'a, Op, M> {
+        self.call().totals_into(totals)
     }
 }
 
 #[inline]
 pub(crate) fn check_len(len: usize, max_len: usize) -> Result<(), Error> {
     if len > max_len { Err(Error::PreparedLength { len, max_len }) } else { Ok(()) }
-}
-
-/// As the runs of [`Scan`]; [`Error::PreparedLength`] for more elements than the scan was prepared for.
-#[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
-impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
-    /// As [`Scan::run`].
-    pub fn run(&self, input: impl HostInput<Op::Input>) -> Result<Vec<Op::Output>, Error> {
-        self.scan.run(input)
-    }
-
-    /// As [`Scan::run_with_total`].
-    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(
-        &self,
-        input: impl HostInput<Op::Input>,
-    ) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
-        self.scan.run_with_total(input)
-    }
-
-    /// As [`Scan::run_into`].
-    pub fn run_into(&self, input: impl HostInput<Op::Input>, output: impl HostOutput<Op::Output>) -> Result<(), Error> {
-        self.scan.run_into(input, output)
-    }
-
-    /// As [`Scan::run_into_with_total`].
-    pub fn run_into_with_total(
-        &self,
-        input: impl HostInput<Op::Input>,
-        output: impl HostOutput<Op::Output>,
-    ) -> Result<Option<Op::Carry>, Error> {
-        self.scan.run_into_with_total(input, output)
-    }
-
-    /// As [`Scan::run_in_place`].
-    pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        self.scan.run_in_place(buffer)
-    }
-
-    /// As [`Scan::run_in_place_with_total`].
-    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::Carry>, Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        self.scan.run_in_place_with_total(buffer)
-    }
-}
-
-/// As the runs of [`Scan`]; [`Error::PreparedLength`] for more elements than the scan was prepared for.
-#[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
-impl<Op: ScanOp> Prepared<Op, Heads<'_>> {
-    /// As [`Scan::run_with_totals`].
-    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_totals(
-        &self,
-        input: impl HostInput<Op::Input>,
-    ) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
-        self.scan.run_with_totals(input)
-    }
-
-    /// As [`Scan::run_into_with_totals`].
-    pub fn run_into_with_totals(
-        &self,
-        input: impl HostInput<Op::Input>,
-        output: impl HostOutput<Op::Output>,
-        totals: &mut [Op::Carry],
-    ) -> Result<(), Error> {
-        self.scan.run_into_with_totals(input, output, totals)
-    }
-
-    /// As [`Scan::run_in_place_with_totals`].
-    pub fn run_in_place_with_totals<T>(&self, buffer: &mut [T], totals: &mut [Op::Carry]) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        self.scan.run_in_place_with_totals(buffer, totals)
-    }
-}
-
-#[allow(clippy::missing_errors_doc, reason = "those of the reduction, and of a length that is too long")]
-impl<Op: ScanOp> Prepared<Op, NoHeads, Totals> {
-    /// As the [reduction's](crate::Reduce) own.
-    pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        self.scan.run(input)
-    }
-}
-
-#[allow(clippy::missing_errors_doc, reason = "those of the reduction, and of a length that is too long")]
-impl<Op: ScanOp> Prepared<Op, Heads<'_>, Totals> {
-    /// As the [reduction's](crate::Reduce) own.
-    pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        self.scan.run(input)
-    }
-}
-
-impl<Op: ScanOp, H, G> fmt::Debug for Prepared<Op, H, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("max_len", &self.scan.max_len).finish_non_exhaustive()
-    }
 }

@@ -1,59 +1,109 @@
-//! A scan or a reduction about to be run: its options, and what would run.
+//! A scan or a reduction about to be run: its options.
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use cudarc::driver::CudaStream;
 use scan_codegen::{
     Arrays, ElementKind, ElementType, KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind,
-    ScanSpec, Strategy,
+    Strategy,
 };
 
 #[cfg(feature = "ndarray")]
 mod arrays;
-mod axis;
-mod each;
-mod host;
-mod segments;
-
-pub(crate) use axis::AxisLayout;
-pub use axis::AxisPlan;
+mod words;
 
 use crate::{
-    DeviceScan, Error, ScanElement, ScanOp, ScanProgress, Scanner,
+    Device, DeviceCall, Error, Outcome, Prefixes, Run, ScanElement, ScanOp, ScanProgress, Scanner, Totals,
     call::{self, Call, Initial, Layouts, Progress, Request},
     cpu::{self, Order},
     erased::Value,
     generate,
-    heads::{HostHeads, NoHeads},
+    heads::Heads,
+    host::{HostCall, axis::AxisLayout},
 };
 
-/// What comes of a call: [`Prefixes`] or [`Totals`].
-pub trait Goal: sealed::Goal {}
+/// What a scan or a reduction was made with, by [`Scanner::scan`] and its options. No data.
+pub(crate) struct Options<Op: ScanOp> {
+    pub(crate) scanner: Scanner,
+    pub(crate) op: Arc<Op>,
+    pub(crate) kind: ScanKind,
+    pub(crate) order: Order,
+    pub(crate) initial_value: Option<Op::Carry>,
+    /// What the caller has to say about the kernels' shape, if anything.
+    pub(crate) overrides: Option<Box<Overrides>>,
+    /// How a total alone is made on a GPU, if that is wanted.
+    pub(crate) reduction: Option<Reduction>,
+    /// In how many arrays input and output are, where no run says so.
+    pub(crate) layouts: Layouts,
+    /// Receives the progress of runs over host memory.
+    pub(crate) progress: Option<Progress>,
+}
 
-/// A result for every element: a [scan](Scan).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Prefixes;
-
-/// One result, or one for each segment: a [reduction](Reduce).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Totals;
-
-impl Goal for Prefixes {}
-impl Goal for Totals {}
-
-mod sealed {
-    /// Seals [`Goal`](super::Goal).
-    pub trait Goal: Send + Sync + 'static {
-        /// Whether there are totals only.
-        const FOLDS: bool;
+impl<Op: ScanOp> Options<Op> {
+    /// What is to be said to the planner about the kernels' shape.
+    pub(crate) fn shape(&self) -> Overrides {
+        self.overrides.as_deref().copied().unwrap_or_default()
     }
 
-    impl Goal for super::Prefixes {
-        const FOLDS: bool = false;
+    /// A call of this scan, without types.
+    pub(crate) fn call<'a>(
+        &'a self,
+        heads: Heads<'a>,
+        along: Option<&'a AxisLayout>,
+        totals: call::Totals,
+    ) -> Call<'a> {
+        let initial = match (heads.initial_values, self.initial_value) {
+            (Some(_), _) => Initial::Each,
+            (None, Some(_)) => Initial::Value,
+            (None, None) => Initial::None,
+        };
+        let request = Request {
+            kind: self.kind,
+            order: self.order,
+            reduction: self.reduction,
+            heads: heads.kind,
+            initial,
+            totals,
+            len_on_device: false,
+            layouts: self.layouts,
+        };
+        Call {
+            scanner: &self.scanner,
+            op: &*self.op,
+            request,
+            overrides: self.overrides.as_deref(),
+            initial_value: self.initial_value.as_ref().map(|value| value as &dyn Value),
+            heads,
+            along,
+            progress: self.progress.as_ref(),
+        }
     }
 
-    impl Goal for super::Totals {
-        const FOLDS: bool = true;
+    /// The total of no elements.
+    pub(crate) fn total_of_nothing(&self) -> Result<Op::Carry, Error> {
+        let nothing = || PlanError::NoElements { operator: self.op.source().name };
+        Ok(self.initial_value.or_else(|| self.op.start()).ok_or_else(nothing)?)
+    }
+
+    /// The result of no elements.
+    pub(crate) fn result_of_nothing(&self) -> Result<Op::Output, Error> {
+        cpu::project(&*self.op, self.total_of_nothing()?)
+    }
+}
+
+impl<Op: ScanOp> Clone for Options<Op> {
+    fn clone(&self) -> Self {
+        Options {
+            scanner: self.scanner.clone(),
+            op: self.op.clone(),
+            kind: self.kind,
+            order: self.order,
+            initial_value: self.initial_value,
+            overrides: self.overrides.clone(),
+            reduction: self.reduction,
+            layouts: self.layouts,
+            progress: self.progress.clone(),
+        }
     }
 }
 
@@ -71,11 +121,14 @@ mod sealed {
 ///
 /// [`reverse`](Scan::reverse) goes from the last element to the first: `y[i]` is `x[i] ∘ … ∘ x[n-1]`.
 ///
-/// [`by_flags`](Scan::by_flags), [`by_bits`](Scan::by_bits), [`by_keys`](Scan::by_keys) and
-/// [`by_offsets`](Scan::by_offsets) make it one that restarts. Each segment is then scanned as if it were all of the
-/// input: an exclusive scan begins each with the identity, and an [initial value](Scan::init) stands before the first
-/// element of each. `H` is the source of segment heads, `G` the
-/// goal: [`Reduce`] is the same with totals only.
+/// A scan is what is to be done, without data; it can be run as often as you like, from several threads at once. What a
+/// single call brings in addition to its input and output follows the scan, before `run`:
+/// [`by_keys`](Scan::by_keys) and others restart it at segments, [`init_each`](Scan::init_each) gives each segment an
+/// initial value, [`with_total`](Scan::with_total) gives the total as well, [`along`](Scan::along) scans along an axis,
+/// [`on`](Scan::on) has it work on device memory. Each makes a [`Run`].
+///
+/// Segments are scanned as if each were all of the input: an exclusive scan begins each with the identity, and an
+/// [initial value](Scan::init) stands before the first element of each.
 ///
 /// It owns what it needs, its scanner too, so that a struct can hold both.
 ///
@@ -93,41 +146,21 @@ mod sealed {
 /// assert_eq!(balances.sums.run(&[100, -30, 5])?, [100, 70, 75]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-#[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
-pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
-    pub(crate) scanner: Scanner,
-    pub(crate) op: Op,
-    pub(crate) kind: ScanKind,
-    pub(crate) order: Order,
-    pub(crate) initial_value: Option<Op::Carry>,
-    /// What the caller has to say about the kernels' shape, if anything.
-    pub(crate) overrides: Option<Box<Overrides>>,
-    /// How a total alone is made on a GPU.
-    pub(crate) reduction: Reduction,
-    /// The source of segment heads.
-    pub(crate) heads: H,
-    /// Whether the planner has been asked already.
-    pub(crate) planned: bool,
-    /// In how many arrays input and output are, where no run says so.
-    pub(crate) layouts: Layouts,
-    /// The array, if it is along an axis of one.
-    pub(crate) along: Option<Arc<AxisLayout>>,
-    /// The maximum number of elements of a run.
-    pub(crate) max_len: usize,
-    /// Receives the progress of runs of host memory.
-    progress: Option<Progress>,
-    goal: PhantomData<G>,
+pub struct Scan<Op: ScanOp, R = Prefixes> {
+    pub(crate) options: Options<Op>,
+    of: PhantomData<fn() -> R>,
 }
 
-impl<Op: ScanOp, H: HostHeads, G: Goal> fmt::Debug for Scan<Op, H, G> {
+impl<Op: ScanOp, R> Clone for Scan<Op, R> {
+    fn clone(&self) -> Self {
+        Scan { options: self.options.clone(), of: PhantomData }
+    }
+}
+
+impl<Op: ScanOp, R: Outcome> fmt::Debug for Scan<Op, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut scan = f.debug_struct(if G::FOLDS { "Reduce" } else { "Scan" });
-        scan.field("operator", &self.op.source().name).field("scan", &format_args!("{}", self.spec()));
-        if let Some(along) = &self.along {
-            scan.field("axis", &along.axis);
-        }
-        scan.field("backend", &format_args!("{}", self.scanner.backend())).finish_non_exhaustive()
+        self.host_call().debug(f)
     }
 }
 
@@ -143,60 +176,78 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> fmt::Debug for Scan<Op, H, G> {
 /// assert_eq!(scanner.reduce(ops::sum()).init(40).run(&[1, 1])?, 42);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-pub type Reduce<Op, H = NoHeads> = Scan<Op, H, Totals>;
+pub type Reduce<Op> = Scan<Op, Totals>;
 
-impl<Op: ScanOp, G: Goal> Scan<Op, NoHeads, G> {
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Inclusive, without an initial value.
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
-        Scan {
+        let options = Options {
             scanner,
-            op,
+            op: Arc::new(op),
             kind: ScanKind::Inclusive,
             order: Order::Forward,
             initial_value: None,
             overrides: None,
-            reduction: Reduction::default(),
-            heads: NoHeads,
-            planned: false,
+            reduction: R::FOLDS.then(Reduction::default),
             layouts: Layouts::default(),
-            along: None,
-            max_len: usize::MAX,
             progress: None,
-            goal: PhantomData,
-        }
+        };
+        Scan { options, of: PhantomData }
     }
-}
 
-/// Device memory.
-impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
-    /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph,
-    /// [`prepare`](DeviceScan::prepare) does at once what each call does otherwise.
+    /// A call over host memory that brings nothing but its input.
+    #[inline]
+    pub(crate) fn host_call(&self) -> HostCall<'_, Op> {
+        HostCall::new(&self.options)
+    }
+
+    /// The same as a run.
+    #[inline]
+    pub(crate) fn call(&self) -> Run<'_, Op, crate::Host, R> {
+        Run::new(self.host_call())
+    }
+
+    /// A run over device memory on a stream of yours. It has the same options, and takes segments, values and arrays in
+    /// device memory. For calls in a loop, or in a graph, [`prepare`](Run::prepare) does at once what each call does
+    /// otherwise.
     ///
-    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
-    /// stream: until it is gone itself, or works on a new stream and finds that it is the only holder of this one. A stream that another
-    /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
+    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner
+    /// holds the stream: until it is gone itself, or works on a new stream and finds that it is the only holder of this
+    /// one. A stream that another library owns must outlive the scanner. Calls that are captured into a graph make the
+    /// memory part of the graph.
     ///
-    /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched
-    /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
-    /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
-    /// [Rows](Scan::rows) and an [axis](Scan::axis) stay. A run of a scan with segments or values in host memory is
-    /// [`Error::InHostMemory`]: name those in device memory here.
-    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op, G> {
-        DeviceScan::of(self, stream)
+    /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is
+    /// launched programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of
+    /// yours that is must wait itself (`griddepcontrol.wait`) before it touches what the scan reads or writes.
+    /// `Overrides::programmatic` turns that off for scans.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let sums = scanner.scan(ops::sum());
+    /// let (keys, input) = (stream.clone_htod(&[7_u64, 7, 8])?, stream.clone_htod(&[1, 2, 3])?);
+    /// let output = sums.on(&stream).by_keys(&keys).run(&input)?;
+    /// assert_eq!(stream.clone_dtoh(&output)?, [1, 3, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> Run<'a, Op, Device, R> {
+        Run::new(DeviceCall::new(self.options.call(Heads::NONE, None, call::Totals::None), stream))
     }
 }
 
 /// Options of scans.
-impl<Op: ScanOp, H> Scan<Op, H> {
+impl<Op: ScanOp> Scan<Op> {
     /// Output `i` includes input `i`. This is the default.
     pub fn inclusive(mut self) -> Self {
-        self.kind = ScanKind::Inclusive;
+        self.options.kind = ScanKind::Inclusive;
         self
     }
 
     /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
     pub fn exclusive(mut self) -> Self {
-        self.kind = ScanKind::Exclusive;
+        self.options.kind = ScanKind::Exclusive;
         self
     }
 
@@ -220,26 +271,26 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn reverse(mut self) -> Self {
-        self.order = Order::Reversed;
+        self.options.order = Order::Reversed;
         self
     }
 
     /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.overrides.get_or_insert_default().strategy = Some(strategy);
+        self.options.overrides.get_or_insert_default().strategy = Some(strategy);
         self
     }
 
     /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
     pub fn threads(mut self, threads: u32) -> Self {
-        self.overrides.get_or_insert_default().threads = Some(threads);
+        self.options.overrides.get_or_insert_default().threads = Some(threads);
         self
     }
 
     /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
     /// nothing on the CPU.
     pub fn run_length(mut self, elements: u32) -> Self {
-        self.overrides.get_or_insert_default().run = Some(elements);
+        self.options.overrides.get_or_insert_default().run = Some(elements);
         self
     }
 
@@ -255,7 +306,7 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn deterministic(mut self) -> Self {
-        self.overrides.get_or_insert_default().deterministic = true;
+        self.options.overrides.get_or_insert_default().deterministic = true;
         self
     }
 
@@ -271,13 +322,13 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn overrides(mut self, overrides: Overrides) -> Self {
-        self.overrides = Some(Box::new(self.shape().merged(overrides)));
+        self.options.overrides = Some(Box::new(self.options.shape().merged(overrides)));
         self
     }
 }
 
 /// What the planner is told about arrays.
-impl<Op: ScanOp, H> Scan<Op, H> {
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Plans, prepares and compiles ahead of time for an array for each field of the input, and of the output, where
     /// these are structs. A run says itself in how many arrays its input and output are.
     ///
@@ -305,140 +356,25 @@ impl<Op: ScanOp, H> Scan<Op, H> {
             ElementKind::Struct { .. } => Arrays::PerField,
             _ => Arrays::One,
         };
-        self.layouts.input.0 = arrays(Op::Input::layout());
-        self.layouts.output.0 = arrays(Op::Output::layout());
+        self.options.layouts.input.0 = arrays(Op::Input::layout());
+        self.options.layouts.output.0 = arrays(Op::Output::layout());
         self
     }
 }
 
 /// Options of scans and reductions.
-impl<Op: ScanOp, H, G> Scan<Op, H, G> {
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output once,
     /// from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
     pub fn init(mut self, value: Op::Carry) -> Self {
-        self.initial_value = Some(value);
+        self.options.initial_value = Some(value);
         self
     }
 
-    /// The same, restarting where these heads tell.
-    pub(crate) fn with_heads<Other>(self, heads: Other) -> Scan<Op, Other, G> {
-        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, planned, layouts, .. } = self;
-        let (along, max_len, progress, goal) = (self.along, self.max_len, self.progress, self.goal);
-        Scan {
-            scanner,
-            op,
-            kind,
-            order,
-            initial_value,
-            overrides,
-            reduction,
-            heads,
-            planned,
-            layouts,
-            along,
-            max_len,
-            progress,
-            goal,
-        }
-    }
-
-    /// The initial value of each segment, if each has one.
-    pub(crate) fn initial_values(&self) -> Option<&[Op::Carry]>
-    where
-        H: HostHeads,
-    {
-        // SAFETY: heads are told initial values by a scan of their carries, which keeps its heads and its operator.
-        self.heads.heads().initial_values.map(|values| unsafe { values.values() })
-    }
-
-    /// The total of no elements.
-    pub(crate) fn total_of_nothing(&self) -> Result<Op::Carry, Error> {
-        let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.initial_value.or_else(|| self.op.start()).ok_or_else(nothing)?)
-    }
-
-    /// The result of no elements.
-    pub(crate) fn result_of_nothing(&self) -> Result<Op::Output, Error> {
-        cpu::project(&self.op, self.total_of_nothing()?)
-    }
-
-    /// What is to be said to the planner about the kernels' shape.
-    pub(crate) fn shape(&self) -> Overrides {
-        self.overrides.as_deref().copied().unwrap_or_default()
-    }
-}
-
-/// How a total alone is made.
-impl<Op: ScanOp> Reduce<Op> {
-    /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU.
-    pub fn reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// What would run on the GPU.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Plan`] for an element type that the kernels cannot handle.
-    pub fn plan(&self) -> Result<ReductionPlan, Error> {
-        let (operator, limits) = (self.op.source(), self.scanner.limits());
-        Ok(generate::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
-    }
-
-    /// The CUDA source that would run on the GPU, on a machine without one too.
-    ///
-    /// # Errors
-    ///
-    /// As [`plan`](Reduce::plan).
-    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(generate::show_reduction(&self.op.source(), &self.plan()?)?)
-    }
-}
-
-/// The call as data.
-impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
-    /// A call that gives these totals, too.
-    pub(crate) fn call(&self, totals: call::Totals) -> Call<'_> {
-        let heads = self.heads.heads();
-        let initial = match (heads.initial_values, self.initial_value) {
-            (Some(_), _) => Initial::Each,
-            (None, Some(_)) => Initial::Value,
-            (None, None) => Initial::None,
-        };
-        let request = Request {
-            kind: self.kind,
-            order: self.order,
-            reduction: G::FOLDS.then_some(self.reduction),
-            heads: heads.kind,
-            initial,
-            totals,
-            len_on_device: false,
-            layouts: self.layouts,
-        };
-        Call {
-            scanner: &self.scanner,
-            op: &self.op,
-            request,
-            overrides: self.overrides.as_deref(),
-            initial_value: self.initial_value.as_ref().map(|value| value as &dyn Value),
-            heads,
-            along: self.along.as_deref(),
-            progress: self.progress.as_ref(),
-        }
-    }
-
-    pub(crate) fn spec(&self) -> ScanSpec {
-        self.call(call::Totals::None).spec()
-    }
-}
-
-/// Reports.
-impl<Op: ScanOp, H, G> Scan<Op, H, G> {
-    /// Calls `report` as parts of a run of host memory are done: on a GPU after each
+    /// Calls `report` as parts of a run over host memory are done: on a GPU after each
     /// [chunk](crate::Staging::with_chunk_bytes), else once, at the end. The last report of a run without an error has
     /// all elements. The reports of a run come one after the other, also from other threads; the run waits for each.
-    /// Runs of device memory do not report.
+    /// Runs over device memory do not report.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -448,21 +384,42 @@ impl<Op: ScanOp, H, G> Scan<Op, H, G> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn with_progress(mut self, report: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Progress::new(report));
+        self.options.progress = Some(Progress::new(report));
+        self
+    }
+}
+
+/// How a total alone is made.
+impl<Op: ScanOp> Reduce<Op> {
+    /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU.
+    pub fn reduction(mut self, reduction: Reduction) -> Self {
+        self.options.reduction = Some(reduction);
         self
     }
 
-    /// Reports that all elements are done.
-    #[inline]
-    pub(crate) fn report_all(&self, len: usize) {
-        if let Some(progress) = &self.progress {
-            progress.report(ScanProgress { done: len, of: len });
-        }
+    /// What would run on the GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for an element type that the kernels cannot handle.
+    pub fn plan(&self) -> Result<ReductionPlan, Error> {
+        let Options { scanner, op, initial_value, reduction, .. } = &self.options;
+        let reduction = reduction.unwrap_or_default();
+        Ok(generate::plan_reduction(&op.source(), initial_value.is_some(), &scanner.limits(), reduction)?)
+    }
+
+    /// The CUDA source that would run on the GPU, on a machine without one too.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Reduce::plan).
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        Ok(generate::show_reduction(&self.options.op.source(), &self.plan()?)?)
     }
 }
 
 /// What would run.
-impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
+impl<Op: ScanOp> Scan<Op> {
     /// What would run on the GPU: on this scanner's device, or, where there is none, on an
     /// [H200](scan_codegen::DeviceLimits::H200) or [what the scanner was made for](Scanner::cpu_for). The plans name it. There is a
     /// plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends on what kind of heads there are,
@@ -480,12 +437,9 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// # Errors
     ///
     /// [`Error::Plan`] where no kernel can do it, if keys have padding, and along an axis whose columns are not rows,
-    /// which [`axis_plan`](Scan::axis_plan) is for.
+    /// which [`axis_plan`](Run::axis_plan) is for.
     pub fn plan(&self) -> Result<Plans, Error> {
-        if self.along.as_ref().is_some_and(|along| !along.layout().is_rows()) {
-            return Err(PlanError::Columns { why: "its columns are not rows: `axis_plan` says what runs" }.into());
-        }
-        Ok(self.scanner.plans(&self.op.source(), &self.spec(), &self.shape())?)
+        self.call().plan()
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
@@ -505,11 +459,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        if self.along.as_ref().is_some_and(|along| !along.layout().is_rows()) {
-            return Ok(generate::show_columns(&self.op.source(), &self.columns_plan(call::Totals::None)?)?);
-        }
-        let plans = self.plan()?;
-        Ok(generate::show(&self.op.source(), &plans, plans.longest())?)
+        self.call().cuda_source()
     }
 
     /// As [`cuda_source`](Scan::cuda_source), over inputs of `len` elements.
@@ -526,7 +476,6 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`cuda_source`](Scan::cuda_source).
     pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
-        let plans = self.plan()?;
-        Ok(generate::show(&self.op.source(), &plans, plans.for_len(len as u64))?)
+        self.call().cuda_source_for(len)
     }
 }

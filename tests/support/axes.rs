@@ -64,7 +64,7 @@ impl<Op: TestOperator> Case<Op> {
     ///
     /// Those of the scans.
     pub fn fault_on_host(&self) -> Result<Option<String>, Error> {
-        let scan = self.scan.clone().axis(self.axis.clone());
+        let scan = self.scan.along(self.axis.clone());
         let mut faults = Vec::new();
         if self.axis.output_len() == self.axis.len() {
             faults.push(self.fault(&scan.run(&self.input)?));
@@ -137,8 +137,8 @@ pub fn fault_of_reductions<Op: TestOperator>(scanner: &Scanner, axis: &Axis) -> 
     let columns: Vec<_> = reference::columns(axis).into_iter().map(column).collect();
     let values: Vec<Op::Item> = (0..columns.len() as u64).map(|column| Op::input(5 * column + 3)).collect();
     let reduce = scanner.reduce(Op::new());
-    let (one, each) = (reduce.clone().init(Op::initial_value()), reduce.clone().axis(axis.clone()).init_each(&values));
-    let ways = [("alone", reduce.axis(axis.clone())), ("from one", one.axis(axis.clone())), ("from each", each)];
+    let (one, each) = (reduce.clone().init(Op::initial_value()), reduce.along(axis.clone()).init_each(&values));
+    let ways = [("alone", reduce.along(axis.clone())), ("from one", one.along(axis.clone())), ("from each", each)];
     for (way, reduce) in ways {
         let expected = columns.iter().zip(&values).map(|(column, value)| {
             let initial = match way {

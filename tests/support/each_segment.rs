@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{Error, Heads as HostHeads, PlanError, Scan, ScanOp, Scanner, ops};
+use scan_runtime::{Error, PlanError, Scan, ScanOp, Scanner, ops};
 
 use crate::{
     lifting,
     machines::{Appending, Coder, Mapped, mappings},
     operators::{AffineU32, MapU32, bits, inputs, mixed},
     reference,
-    segments::{HeadSource, Heads, PATTERNS, begins},
+    segments::{Heads, PATTERNS, begins},
 };
 
 type Failed = Box<dyn std::error::Error>;
@@ -61,21 +61,16 @@ fn of_operator<Op: ScanOp<Output: Debug> + Clone>(
         let expected = reference::scan_each(&op, &spec, begin, input, &segments);
         let expected = (expected.0, expected.1.into_iter().flatten().collect());
         let what = format!("{}, {} elements, {spec}, {:?}", op.source().name, input.len(), heads.segments());
-        let same = |scan: Scan<Op, HostHeads<'_>>| {
-            let scan = if turn % 3 == 2 { scan } else { scan.init_each(&values) };
-            same(&scan, input, &expected).map_err(|error| format!("{what}: {error}"))
-        };
-        match &heads.source {
-            HeadSource::Offsets(offsets) => same(scan.by_offsets(offsets))?,
-            HeadSource::LongOffsets(offsets) => same(scan.by_offsets(offsets))?,
-            _ => same(scan.rows(heads.head_count() as usize))?,
-        }
+        let values = (turn % 3 != 2).then_some(&values[..]);
+        same(&scan, &heads, values, input, &expected).map_err(|error| format!("{what}: {error}"))?;
     }
     Ok(())
 }
 
-fn same<Op: ScanOp + Clone>(
-    scan: &Scan<Op, HostHeads<'_>>,
+fn same<Op: ScanOp>(
+    scan: &Scan<Op>,
+    heads: &Heads,
+    values: Option<&[Op::Carry]>,
     input: &[Op::Input],
     expected: &(Vec<Op::Output>, Vec<Op::Carry>),
 ) -> Result<(), Failed> {
@@ -86,20 +81,28 @@ fn same<Op: ScanOp + Clone>(
         }
         Ok(())
     };
-    is_right("without totals", &scan.run(input)?, &expected.1)?;
-    let (output, totals) = scan.run_with_totals(input)?;
+    macro_rules! run {
+        ($run:expr) => {
+            match values {
+                Some(values) => $run.init_each(values),
+                None => $run,
+            }
+        };
+    }
+    is_right("without totals", &run!(heads.of(scan)).run(input)?, &expected.1)?;
+    let (output, totals) = run!(heads.of(scan)).with_totals().run(input)?;
     is_right("new vectors", &output, &totals)?;
     let (mut output, mut totals) = (output, totals);
     output.reverse();
     totals.reverse();
-    scan.run_into_with_totals(input, &mut output, &mut totals)?;
+    run!(heads.of(scan)).totals_into(&mut totals).run_into(input, &mut output)?;
     is_right("slices", &output, &totals)?;
     totals.reverse();
-    let prepared = scan.clone().prepare_with_totals(input.len())?;
-    prepared.run_into_with_totals(input, &mut output, &mut totals)?;
+    let prepared = run!(heads.of(scan)).with_totals().prepare(input.len())?;
+    run!(heads.of_handle(&prepared)).totals_into(&mut totals).run_into(input, &mut output)?;
     is_right("prepared", &output, &totals)?;
     let mut too_many = [&expected.1[..], &expected.1].concat();
-    match scan.run_into_with_totals(input, &mut output, &mut too_many) {
+    match run!(heads.of(scan)).totals_into(&mut too_many).run_into(input, &mut output) {
         Err(Error::Length { .. }) => Ok(()),
         found if expected.1.is_empty() => Ok(found?),
         found => Err(format!("too many totals: {found:?}").into()),
@@ -111,17 +114,17 @@ fn errors(scanner: &Scanner) -> Result<(), Failed> {
     let sums = || scanner.scan(ops::sum::<i32>());
     let mut buffer = [1, 2, 3, 10, 20, 30];
     let mut totals = [0; 2];
-    sums().reverse().rows(3).init_each(&[100, 0]).run_in_place_with_totals(&mut buffer, &mut totals)?;
+    sums().reverse().rows(3).init_each(&[100, 0]).totals_into(&mut totals).run_in_place(&mut buffer)?;
     let reduced = scanner.reduce(ops::sum()).by_offsets(&[0_u32, 1, 1, 3]).init_each(&[10, 20, 30]).run(&[1, 2, 3])?;
-    let nothing = sums().by_offsets(&[0_u32, 0, 0]).init_each(&[7, 8]).run_with_totals(&[])?;
+    let nothing = sums().by_offsets(&[0_u32, 0, 0]).init_each(&[7, 8]).with_totals().run(&[])?;
     if (buffer, totals) != ([106, 105, 103, 60, 50, 30], [106, 60]) || reduced != [11, 20, 35] || nothing.1 != [7, 8] {
         return Err(format!("{buffer:?}, {totals:?}, {reduced:?}, {nothing:?}").into());
     }
     let found = [
         sums().rows(3).init_each(&[1]).run(&buffer).unwrap_err(),
         sums().by_offsets(&[0_u32, 5]).init_each(&[1]).run(&buffer).unwrap_err(),
-        sums().by_offsets(&[1_u32, 6]).run_with_totals(&buffer).map(drop).unwrap_err(),
-        sums().by_offsets(&[] as &[u32]).run_with_totals(&buffer).map(drop).unwrap_err(),
+        sums().by_offsets(&[1_u32, 6]).with_totals().run(&buffer).map(drop).unwrap_err(),
+        sums().by_offsets(&[] as &[u32]).with_totals().run(&buffer).map(drop).unwrap_err(),
         sums().by_bits(&[1]).init_each(&[1]).run(&buffer).unwrap_err(),
     ];
     match found {

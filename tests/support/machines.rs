@@ -264,7 +264,7 @@ fn compare<Op: ScanOp + Copy>(
             let scan = if reversed { scan.reverse() } else { scan };
             let scan = if with_initial_value { scan.init(initial_value) } else { scan };
             let initial_value = with_initial_value.then_some(initial_value);
-            let (output, total) = scan.run_with_total(input)?;
+            let (output, total) = scan.with_total().run(input)?;
             same(&output, &reference::scan_as(&op, &spec, initial_value, input, None), "scan", &spec)?;
             let expected = reference::total_as(&op, &spec, initial_value, input, None);
             let bytes = |total: Option<Op::Carry>| total.map(|total| bits(&[total]));

@@ -5,7 +5,7 @@ use std::{error::Error, fmt::Debug};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, OffsetWidth, ScanSpec};
 use scan_runtime::{
-    Columns, HostHeads, Scan, ScanElement, ScanOp, Scanner,
+    Columns, Run, Scan, ScanElement, ScanOp, Scanner,
     arrays::{gather, previous, scatter},
     ops, scan_op,
 };
@@ -13,8 +13,8 @@ use scan_runtime::{
 use crate::{
     columns::ColumnsOperator,
     operators::{AffineU32, MapU32, bits, mixed},
-    reference, restart,
-    segments::{HeadSource, Heads, PATTERNS, begins},
+    reference,
+    segments::{Heads, PATTERNS, begins},
 };
 
 /// A cell of the matrix: the value of each axis.
@@ -298,12 +298,12 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
     /// # Errors
     ///
     /// Those of the scan.
-    fn by_columns<H: HostHeads>(
-        scan: &Scan<Self, H>,
+    fn by_columns<'a>(
+        scan: Run<'a, Self>,
         input: &[MapU32],
         lies: First<'_>,
         gives: Gives,
-        totals: &mut [Self::Carry],
+        totals: &'a mut [Self::Carry],
     ) -> Result<Found<Self>, scan_runtime::Error>;
 }
 
@@ -313,19 +313,19 @@ macro_rules! operators {
             fn value_of_segment(index: u64) -> Self::Carry {
                 $value(mixed(index))
             }
-            fn by_columns<H: HostHeads>(
-                scan: &Scan<Self, H>,
+            fn by_columns<'a>(
+                scan: Run<'a, Self>,
                 input: &[MapU32],
                 lies: First<'_>,
                 gives: Gives,
-                totals: &mut [Self::Carry],
+                totals: &'a mut [Self::Carry],
             ) -> Result<Found<Self>, scan_runtime::Error> {
                 macro_rules! run {
                     ($from:expr, $to:expr) => {
                         match gives {
                             Gives::NoTotal => scan.run_into($from, $to).map(|()| None),
-                            Gives::TheTotal => scan.run_into_with_total($from, $to),
-                            Gives::EachTotal => scan.run_into_with_totals($from, $to, totals).map(|()| None),
+                            Gives::TheTotal => scan.with_total().run_into($from, $to),
+                            Gives::EachTotal => scan.totals_into(totals).run_into($from, $to).map(|()| None),
                         }
                     };
                 }
@@ -429,22 +429,14 @@ fn of_cell<Op: Operator>(scanner: &Scanner, cell: &Cell, len: usize, turn: u64) 
     let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
     let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
     match cell.heads(len, 97) {
-        None if cell.restarts == Restarts::ByColumns => compare_columns(scan, cell, &input),
-        None => compare(scan, cell, &input, None),
-        Some(heads) if cell.is_indexed() => match &heads.source {
-            HeadSource::Offsets(offsets) => compare_each(scan.by_offsets(offsets), cell, &input, &heads),
-            HeadSource::LongOffsets(offsets) => compare_each(scan.by_offsets(offsets), cell, &input, &heads),
-            _ => compare_each(scan.rows(heads.head_count() as usize), cell, &input, &heads),
-        },
-        Some(heads) if cell.restarts == Restarts::ByRows => {
-            compare(scan.rows(heads.head_count() as usize), cell, &input, Some(&heads))
-        }
-        Some(heads) => restart!(scan, heads, |vector| vector, |scan| compare(scan, cell, &input, Some(&heads))),
+        None if cell.restarts == Restarts::ByColumns => compare_columns(&scan, cell, &input),
+        Some(heads) if cell.is_indexed() => compare_each(&scan, cell, &input, &heads),
+        heads => compare(&scan, cell, &input, heads.as_ref()),
     }
 }
 
-fn compare<Op: Operator, H: HostHeads>(
-    scan: Scan<Op, H>,
+fn compare<Op: Operator>(
+    scan: &Scan<Op>,
     cell: &Cell,
     input: &[MapU32],
     heads: Option<&Heads>,
@@ -454,10 +446,11 @@ fn compare<Op: Operator, H: HostHeads>(
     let expected = reference::scan_as(&Op::new(), &spec, initial_value, input, begins);
     let total = reference::total_as(&Op::new(), &spec, initial_value, input, begins);
     let places: Vec<u32> = (0..input.len() as u32).rev().collect();
+    let run = heads.map_or_else(|| Run::from(scan), |heads| heads.of(scan));
     let (found, found_total) = match cell.memory {
-        Lies::InSlices if cell.gives == Gives::TheTotal => scan.run_with_total(input)?,
-        Lies::InSlices => (scan.run(input)?, total),
-        _ => Op::by_columns(&scan, input, cell.first(&places, heads), Gives::TheTotal, &mut [])?,
+        Lies::InSlices if cell.gives == Gives::TheTotal => run.with_total().run(input)?,
+        Lies::InSlices => (run.run(input)?, total),
+        _ => Op::by_columns(run, input, cell.first(&places, heads), Gives::TheTotal, &mut [])?,
     };
     let what = || format!("{}, {} elements, {cell:?}", Op::new().source().name, input.len());
     if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
@@ -470,7 +463,7 @@ fn compare<Op: Operator, H: HostHeads>(
     }
 }
 
-fn compare_columns<Op: Operator>(scan: Scan<Op>, cell: &Cell, input: &[MapU32]) -> Result<(), Box<dyn Error>> {
+fn compare_columns<Op: Operator>(scan: &Scan<Op>, cell: &Cell, input: &[MapU32]) -> Result<(), Box<dyn Error>> {
     let (op, axis) = (Op::new(), Cell::axis(input.len()));
     let input = &input[..axis.len()];
     let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
@@ -479,29 +472,29 @@ fn compare_columns<Op: Operator>(scan: Scan<Op>, cell: &Cell, input: &[MapU32]) 
         Begins::WithOne => Some(vec![Op::initial_value(); values.len()]),
         Begins::WithItsOwn => Some(values.clone()),
     };
-    let mut expected = scan.clone().axis(axis.clone()).run(input)?;
+    let mut expected = scan.along(axis.clone()).run(input)?;
     let totals = reference::scan_axis_each(&op, &cell.spec(), begins.as_deref(), &axis, input, &mut expected);
-    let scan = scan.axis(axis);
+    let scan = scan.along(axis);
     let scan = if cell.begins == Begins::WithItsOwn { scan.init_each(&values) } else { scan };
     let mut found_totals = totals.clone();
     found_totals.reverse();
     let found = match (cell.memory, cell.gives) {
         (Lies::InSlices, Gives::EachTotal) => {
-            let (found, totals) = scan.run_with_totals(input)?;
+            let (found, totals) = scan.with_totals().run(input)?;
             found_totals = totals;
             found
         }
         (Lies::InSlices, _) => scan.run(input)?,
         (_, gives) => {
             let places = vec![0; input.len()];
-            Op::by_columns(&scan, input, cell.first(&places, None), gives, &mut found_totals)?.0
+            Op::by_columns(scan, input, cell.first(&places, None), gives, &mut found_totals)?.0
         }
     };
     same(cell, &found, &expected, (&found_totals, &totals))
 }
 
 fn compare_each<Op: Operator>(
-    scan: Scan<Op, scan_runtime::Heads<'_>>,
+    scan: &Scan<Op>,
     cell: &Cell,
     input: &[MapU32],
     heads: &Heads,
@@ -512,20 +505,21 @@ fn compare_each<Op: Operator>(
     let initial_value = |segment: usize| values.get(segment).copied().or(one);
     let (expected, totals) = reference::scan_each(&op, &spec, initial_value, input, &segments);
     let totals: Vec<Op::Carry> = totals.into_iter().flatten().collect();
+    let scan = heads.of(scan);
     let scan = if cell.begins == Begins::WithItsOwn { scan.init_each(&values) } else { scan };
     let places: Vec<u32> = (0..input.len() as u32).rev().collect();
     let mut found_totals = totals.clone();
     found_totals.reverse();
     let found = match (cell.memory, cell.gives) {
         (Lies::InSlices, Gives::EachTotal) => {
-            let (found, totals) = scan.run_with_totals(input)?;
+            let (found, totals) = scan.with_totals().run(input)?;
             found_totals = totals;
             found
         }
         (Lies::InSlices, _) => scan.run(input)?,
         (_, gives) => {
             let lies = cell.first(&places, Some(heads));
-            Op::by_columns(&scan, input, lies, gives, &mut found_totals)?.0
+            Op::by_columns(scan, input, lies, gives, &mut found_totals)?.0
         }
     };
     same(cell, &found, &expected, (&found_totals, &totals))

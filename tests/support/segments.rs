@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use scan_codegen::{OffsetWidth, Segments};
-use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
+use scan_runtime::{
+    __private::bytes_of, Host, Outcome, Prepared, Run, Scan, ScanElement, ScanOp, scan_element, scan_op,
+};
 
 use crate::operators::{BROKEN, COVERS, EMPTY, Span, mixed, test_operators};
 
@@ -57,7 +59,35 @@ pub struct Heads {
     pub source: HeadSource,
 }
 
+/// A run that restarts where `$heads` tell.
+macro_rules! restarting {
+    ($scan:expr, $heads:expr) => {
+        match &$heads.source {
+            HeadSource::Flags(flags) => $scan.by_flags(flags),
+            HeadSource::Bools(flags) => $scan.by_flags(flags),
+            HeadSource::Bits(bits) => $scan.by_bits(bits),
+            HeadSource::ByteKeys(keys) => $scan.by_keys(keys),
+            HeadSource::Keys(keys) => $scan.by_keys(keys),
+            HeadSource::WideKeys(keys) => $scan.by_keys(keys),
+            HeadSource::WidestKeys(keys) => $scan.by_keys(keys),
+            HeadSource::Offsets(offsets) => $scan.by_offsets(offsets),
+            HeadSource::LongOffsets(offsets) => $scan.by_offsets(offsets),
+            HeadSource::Rows(len) => $scan.rows(*len),
+        }
+    };
+}
+
 impl Heads {
+    /// A run of a scan, or a reduction, that restarts where they tell.
+    pub fn of<'a, Op: ScanOp, R: Outcome>(&'a self, scan: &'a Scan<Op, R>) -> Run<'a, Op, Host, R> {
+        restarting!(scan, self)
+    }
+
+    /// The same of a handle.
+    pub fn of_handle<'a, Op: ScanOp, R: Outcome>(&'a self, handle: &'a Prepared<Op, Host, R>) -> Run<'a, Op, Host, R> {
+        restarting!(handle, self)
+    }
+
     /// Tells where segments begin, in one of the ways.
     pub fn new(head_source: usize, begins: &[bool]) -> Self {
         // The number of the segment that each element is in.

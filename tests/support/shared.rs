@@ -22,11 +22,12 @@ fn results(scanner: &Scanner, turn: usize) -> Result<Vec<Vec<u8>>, scan_runtime:
             0 => bits(&scanner.scan(PolynomialHash).run(&hashes)?),
             1 => bits(&scanner.scan(Interval).exclusive().init(Interval::initial_value()).run(&spans)?),
             2 => bits(&scanner.scan(Interval).reverse().by_flags(&flags).run(&spans)?),
-            3 => bits(&scanner.scan(sums()).axis(down.clone()).run(&numbers)?),
+            3 => bits(&scanner.scan(sums()).along(down.clone()).run(&numbers)?),
             4 => bits(&[scanner.reduce(sums()).run(&numbers)?]),
             5 => bits(&scanner.reduce(sums()).by_offsets(&offsets).run(&numbers)?),
             6 => {
-                let (results, totals) = scanner.scan(sums()).rows(row).init_each(&values).run_with_totals(&numbers)?;
+                let (results, totals) =
+                    scanner.scan(sums()).rows(row).init_each(&values).with_totals().run(&numbers)?;
                 [bits(&results), bits(&totals)].concat()
             }
             _ => {

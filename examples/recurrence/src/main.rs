@@ -63,8 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let steps = steps(sequences, len);
 
     let scanner = Scanner::new()?;
-    let layer = scanner.scan(Recurrence).rows(len);
-    let states = layer.run(&steps)?;
+    let states = scanner.scan(Recurrence).rows(len).run(&steps)?;
 
     println!("{sequences} sequences of {len} steps on {}", scanner.backend());
     for (sequence, row) in states.chunks(len).enumerate().take(3) {

@@ -255,7 +255,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
         );
     }
     if spec.total {
-        return refused("it has a total for each column: use the runs `…_with_totals`");
+        return refused("it has a total for each column: ask for those `.with_totals()`");
     }
     if spec.initial_late {
         return refused("its initial value is there when the kernel begins: give it with `init_from`");

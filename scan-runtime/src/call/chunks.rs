@@ -323,15 +323,16 @@ mod tests {
         let sums = || Scanner::cpu().scan(ops::sum::<u32>());
         let part = |first| Content::Part { of: 0..1, first, last: false };
         let plain = ScanSpec::inclusive().with_total();
-        assert_eq!(sums().call(Totals::None).request_of_chunk(&part(true), false).spec(), plain);
-        let with_value = sums().init(5).call(Totals::None).request_of_chunk(&part(true), false).spec();
+        assert_eq!(sums().host_call().call(Totals::None).request_of_chunk(&part(true), false).spec(), plain);
+        let with_value = sums().init(5).host_call().call(Totals::None).request_of_chunk(&part(true), false).spec();
         assert_eq!(with_value, plain.clone().with_initial_value());
         for scan in [sums(), sums().init(5)] {
-            let later = scan.call(Totals::None).request_of_chunk(&part(false), false).spec();
+            let later = scan.host_call().call(Totals::None).request_of_chunk(&part(false), false).spec();
             assert_eq!(later, plain.clone().with_initial_value_on_device());
         }
-        let of_rows = sums().rows(100).init_each(&[1, 2]);
-        let of_rows = of_rows.call(Totals::None).request_of_chunk(&part(true), false).spec();
+        let sums = sums();
+        let of_rows = sums.rows(100).init_each(&[1, 2]);
+        let of_rows = of_rows.call.call(Totals::None).request_of_chunk(&part(true), false).spec();
         assert_eq!(of_rows, plain.with_initial_value_on_device(), "the row's own value is copied to the device");
     }
 }

@@ -347,7 +347,7 @@ mod tests {
         call::Totals,
         columns::kinds::Lanes,
         cpu::{Both, Memory},
-        host::{HostInput, HostOutput},
+        host::arguments::{HostInput, HostOutput},
         scan_element, scan_op,
     };
 
@@ -386,7 +386,7 @@ mod tests {
         let on_device = places(false);
         let (inputs, outputs) = (ArrayKinds::new([NoMemory, Slice]), ArrayKinds::new([Slice, NoMemory]));
         assert_eq!(on_device.kinds, Some((inputs, outputs)));
-        let request = Scanner::cpu().scan(Latest).call(Totals::None).request;
+        let request = Scanner::cpu().scan(Latest).host_call().call(Totals::None).request;
         assert_eq!(on_device.request(request).spec(), request.spec().with_kinds(inputs, outputs));
         assert_eq!((bytes(&on_device.input), bytes(&on_device.output)), (vec![0, 2], vec![8]));
         assert_eq!((begins(&on_device.input)[0], on_device.element_bytes()), (0, 8));

@@ -20,7 +20,7 @@ use crate::{
     erased::{Erased, Value},
     generate,
     heads::Heads,
-    scan::AxisLayout,
+    host::axis::AxisLayout,
 };
 
 /// A scan or a reduction, and its segments and initial values in host memory.

@@ -110,12 +110,16 @@ impl fmt::Display for Request {
             Totals::PerSegment => "the total of each segment",
         };
         let initial = match self.initial {
-            Initial::None | Initial::Value => "no initial value in device memory",
-            Initial::OnDevice => "initial value in device memory",
+            Initial::None | Initial::Value => "no initial value of the call",
+            Initial::OnDevice => "an initial value of the call",
             Initial::Late => "an initial value that arrives late",
-            Initial::Each => "an initial value of each segment in device memory",
+            Initial::Each => "an initial value for each segment",
         };
-        write!(f, "{}, {total}, {initial}", self.heads.name())?;
+        match self.heads {
+            HeadKind::Keys { layout, .. } => write!(f, "keys of type {}", layout().name)?,
+            heads => f.write_str(heads.name())?,
+        }
+        write!(f, ", {total}, {initial}")?;
         if self.len_on_device {
             f.write_str(", a length in device memory")?;
         }

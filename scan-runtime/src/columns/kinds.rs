@@ -161,7 +161,7 @@ pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 /// let (mut runs, mut begins) = ([0; 6], [0; 6]);
 /// let outputs = arrays::scatter_computed((&mut runs, &mut begins));
 /// let scan = Scanner::new()?.scan(Runs);
-/// let count = scan.run_into_with_total((arrays::indices(), &keys, &before), outputs)?;
+/// let count = scan.with_total().run_into((arrays::indices(), &keys, &before), outputs)?;
 /// assert_eq!((count, &runs[..3], &begins[..3]), (Some(3), &[7, 4, 9][..], &[0, 2, 5][..]));
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
@@ -229,7 +229,7 @@ pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 /// let text = "Ein Käfer 🪲 läuft";
 /// let mut units = vec![0; text.len()];
 /// let outputs = arrays::scatter_computed((&mut units,));
-/// let read = Scanner::new()?.scan(Utf16).run_into_with_total(text.as_bytes(), outputs)?;
+/// let read = Scanner::new()?.scan(Utf16).with_total().run_into(text.as_bytes(), outputs)?;
 /// units.truncate(read.map_or(0, |read| read.units as usize));
 /// assert_eq!(String::from_utf16_lossy(&units), text);
 /// # Ok::<(), scan_runtime::Error>(())

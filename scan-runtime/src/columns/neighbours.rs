@@ -26,7 +26,7 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 }
 
 /// An input in which item `i` is `values[i - 1]`, and `edge` where there is none: at the first item; of
-/// [rows](crate::Scan::rows) at the first of each; along an [axis](crate::Scan::axis) at the first of each column,
+/// [rows](crate::Scan::rows) at the first of each; along an [axis](crate::Scan::along) at the first of each column,
 /// where the item before is the one before along the axis. It is as long as the other arrays are.
 ///
 /// The item before is so in memory, in a reversed scan, too: there it comes after item `i` in the order of the scan.

@@ -22,7 +22,7 @@ pub struct Strided<'a, T> {
     strides: &'a [usize],
 }
 
-/// An input of a scan along an [axis](crate::Scan::axis) that has strides of its own, in items: one for each dimension
+/// An input of a scan along an [axis](crate::Scan::along) that has strides of its own, in items: one for each dimension
 /// of the shape, whatever the strides of the axis are. The item of the element at `i, j, …` is the item number `i *
 /// strides[0] + j * strides[1] + …`. A stride of 0 repeats items along a dimension. There are as many items as the
 /// strides reach, or more.
@@ -58,8 +58,8 @@ pub struct Strided<'a, T> {
 /// let gates = [1.0, 0.5, 1.0, 0.5, 1.0, 0.5]; // of each token and head
 /// let inputs = vec![1.0; axis.len()];
 /// let mut states = vec![0.0; axis.len()];
-/// let scan = Scanner::new()?.scan(Recurrence).axis(axis);
-/// scan.run_into((arrays::strided(&gates, &[heads, 1, 0]), &inputs), &mut states)?;
+/// let scan = Scanner::new()?.scan(Recurrence);
+/// scan.along(axis).run_into((arrays::strided(&gates, &[heads, 1, 0]), &inputs), &mut states)?;
 /// assert_eq!(states[2 * heads * channels..], [3.0, 3.0, 3.0, 3.0, 1.75, 1.75, 1.75, 1.75]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```

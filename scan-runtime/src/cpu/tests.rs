@@ -131,13 +131,13 @@ where
             let pool = &POOLS[turn % POOLS.len()];
             let what = format!("{} {kind:?}, {len} elements, {turn}", op.source().name);
             let x = &x[..len];
-            let (result, total) = within(pool, || scan.run_with_total(x)).unwrap();
+            let (result, total) = within(pool, || scan.with_total().run(x)).unwrap();
             assert!(bits(&result) == bits(&expected[..len]), "{what}");
             let sums = x.iter().map(|&x| op.lift(x));
             let sum = initial.into_iter().chain(sums).reduce(|a, b| op.combine(a, b));
             assert_eq!(total.map(|total| bytes_of(&total)), sum.map(|sum| bytes_of(&sum)), "{what}");
             let mut reduce = scanner.reduce(op.clone());
-            reduce.initial_value = initial;
+            reduce.options.initial_value = initial;
             if let Some(sum) = sum.or_else(|| op.identity()) {
                 let reduced = within(pool, || reduce.run(x)).unwrap();
                 assert_eq!(bytes_of(&reduced), bytes_of(&op.project(sum)), "{what}");
@@ -442,12 +442,14 @@ fn short_segments_equal_a_plain_loop() {
                     for (source, heads) in sources.into_iter().enumerate() {
                         let what = format!("{} {kind:?} {len} {rare} {source} {reversed}", op.source().name);
                         let mut buffer = x.clone();
+                        let scan = scan();
+                        let run = || crate::Run::<_, crate::Host>::new(scan.host_call().with_heads(heads));
                         match (turn + source) % 2 {
-                            0 => scan().with_heads(heads).run_into(&x, &mut buffer).unwrap(),
-                            _ => scan().with_heads(heads).run_in_place(&mut buffer).unwrap(),
+                            0 => run().run_into(&x, &mut buffer).unwrap(),
+                            _ => run().run_in_place(&mut buffer).unwrap(),
                         }
                         assert!(bits(&buffer) == expected, "{what}");
-                        let (found, found_total) = scan().with_heads(heads).run_with_total(&x).unwrap();
+                        let (found, found_total) = run().with_total().run(&x).unwrap();
                         assert!(bits(&found) == expected, "{what}, with a total");
                         assert!(bits(found_total.as_slice()) == bits(total.as_slice()), "{what}: the total");
                     }
@@ -504,20 +506,19 @@ where
             // From the most threads on, so that these have a second run.
             for turn in (POOLS.len() - 1..).take(if cfg!(miri) { 2 } else { turns }) {
                 let found = within(&POOLS[turn % POOLS.len()], || {
-                    let (output, total) = scan.run_with_total(&x).unwrap();
+                    let (output, total) = scan.with_total().run(&x).unwrap();
                     let mut reduce = scanner.reduce(op.clone());
-                    reduce.initial_value = initial;
+                    reduce.options.initial_value = initial;
                     let sum = reduce.run(&x).unwrap();
                     assert_eq!(bytes_of(&sum), bytes_of(&total.unwrap()), "a reduction is the scan's total");
-                    let segmented = scan.clone().by_flags(&flags).run(&x).unwrap();
+                    let segmented = scan.by_flags(&flags).run(&x).unwrap();
                     let back = scan.clone().reverse();
-                    let (reversed, reversed_segments) =
-                        (back.run(&x).unwrap(), back.clone().by_flags(&flags).run(&x).unwrap());
+                    let (reversed, reversed_segments) = (back.run(&x).unwrap(), back.by_flags(&flags).run(&x).unwrap());
                     // Rows of which chunks have several, and one, and a part.
                     let [several, one, part] = [7, chunk, 2 * chunk + 3].map(|row| &x[..len / row * row]);
                     let rows = |scan: &Scan<Op>| {
                         [(7, several), (chunk, one), (2 * chunk + 3, part)]
-                            .map(|(row, x)| scan.clone().rows(row).run(x).unwrap())
+                            .map(|(row, x)| scan.rows(row).run(x).unwrap())
                             .concat()
                     };
                     let outputs = [output, segmented, reversed, reversed_segments, rows(&scan), rows(&back)];
@@ -577,7 +578,7 @@ fn sums_of_negative_zeros_are_negative_zeros() {
                     let scan = scan_of(&scanner, op.clone(), kind, initial);
                     let scan = if reversed { scan.reverse() } else { scan };
                     let total = bytes_of(&initial.unwrap_or(negative));
-                    let (found, found_total) = within(pool, || scan.run_with_total(&x)).unwrap();
+                    let (found, found_total) = within(pool, || scan.with_total().run(&x)).unwrap();
                     assert!(bits(&found) == expected(len, len, kind, reversed, initial), "{what}");
                     assert_eq!(found_total.as_ref().map(bytes_of), Some(total.clone()), "{what}");
                     let mut in_place = x.clone();
@@ -585,23 +586,23 @@ fn sums_of_negative_zeros_are_negative_zeros() {
                     assert!(bits(&in_place) == bits(&found), "{what}, in place");
                     let rows = &x[..len / row * row];
                     let of_rows = expected(rows.len(), row, kind, reversed, initial);
-                    let found = within(pool, || scan.clone().rows(row).run(rows)).unwrap();
+                    let found = within(pool, || scan.rows(row).run(rows)).unwrap();
                     assert!(bits(&found) == of_rows, "{what}, in rows");
                     let values = vec![negative; rows.len() / row];
-                    let found = within(pool, || scan.clone().rows(row).init_each(&values).run(rows)).unwrap();
+                    let found = within(pool, || scan.rows(row).init_each(&values).run(rows)).unwrap();
                     let with_values = expected(rows.len(), row, kind, reversed, Some(negative));
                     assert!(bits(&found) == with_values, "{what}, from values of their own");
-                    let (found, totals) = within(pool, || scan.clone().rows(row).run_with_totals(rows)).unwrap();
+                    let (found, totals) = within(pool, || scan.rows(row).with_totals().run(rows)).unwrap();
                     assert!(bits(&found) == of_rows, "{what}, in rows with totals");
                     assert!(totals.iter().all(|found| bytes_of(found) == total), "{what}, totals of rows");
                     let flags: Vec<bool> = (0..len).map(|i| i % row == 0).collect();
-                    let found = within(pool, || scan.clone().by_flags(&flags).run(&x)).unwrap();
+                    let found = within(pool, || scan.by_flags(&flags).run(&x)).unwrap();
                     assert!(bits(&found) == expected(len, row, kind, reversed, initial), "{what}, by flags");
                     // Neighbouring columns, all of whose elements are alike.
                     let columns = 20.min(len);
                     let axis = Axis::of(&[len / columns, columns], 0).unwrap();
                     let array = &x[..axis.len()];
-                    let found = within(pool, || scan.clone().axis(axis.clone()).run(array)).unwrap();
+                    let found = within(pool, || scan.along(axis.clone()).run(array)).unwrap();
                     let down = expected(len / columns, len / columns, kind, reversed, initial);
                     let down: Vec<u8> = down.chunks(size_of::<T>()).flat_map(|x| x.repeat(columns)).collect();
                     assert!(bits(&found) == down, "{what}, along an axis");
@@ -611,7 +612,7 @@ fn sums_of_negative_zeros_are_negative_zeros() {
             let sum = bytes_of(&within(pool, || reduce.run(&x)).unwrap());
             assert_eq!(sum, bytes_of(&negative), "{len} elements");
             let rows = &x[..len / row * row];
-            let sums = within(pool, || reduce.clone().rows(row).run(rows)).unwrap();
+            let sums = within(pool, || reduce.rows(row).run(rows)).unwrap();
             assert!(sums.iter().all(|sum| bytes_of(sum) == bytes_of(&negative)), "{len} elements in rows");
         }
     }
@@ -660,7 +661,7 @@ fn rows_equal_a_plain_loop() {
             let initial = Some(Map { a: 3, b: 4 });
             let scan = scan_of(&scanner, Whole, kind, initial);
             let pool = &POOLS[turn % POOLS.len()];
-            let forward = within(pool, || scan.clone().rows(row).run(&x)).unwrap();
+            let forward = within(pool, || scan.rows(row).run(&x)).unwrap();
             assert!(bits(&forward) == bits(&by_hand(&Whole, kind, initial, &x, &begins)), "{rows} rows of {row}");
             let reversed = within(pool, || scan.clone().reverse().rows(row).run(&x)).unwrap();
             assert!(bits(&reversed) == bits(&by_hand_back(&Whole, kind, initial, &x, &begins)), "{rows} rows of {row}");
@@ -669,7 +670,7 @@ fn rows_equal_a_plain_loop() {
                 (&forward, scan.clone(), x.len().checked_sub(1)),
                 (&reversed, scan.clone().reverse(), (!x.is_empty()).then_some(0)),
             ] {
-                let (found, total) = within(pool, || scan.clone().rows(row).run_with_total(&x)).unwrap();
+                let (found, total) = within(pool, || scan.rows(row).with_total().run(&x)).unwrap();
                 let inclusive = within(pool, || scan.inclusive().rows(row).run(&x)).unwrap();
                 let expected = end.map(|end| inclusive[end]).or(initial);
                 assert!(bits(&found) == bits(results), "{rows} rows of {row}");
@@ -760,9 +761,9 @@ fn a_caller_does_not_wait_for_busy_threads() {
     let scanner = Scanner::cpu();
     let sums = || scanner.scan(ops::sum::<u32>());
     let down = Axis::of(&[rows, columns], 0).unwrap();
-    let (scanned, along) = (sums().run(&x).unwrap(), sums().axis(down.clone()).run(&x).unwrap());
-    let of_columns = scanner.reduce(ops::sum::<u32>()).axis(down).run(&x).unwrap();
-    let (of_rows, totals) = sums().rows(columns).run_with_totals(&x).unwrap();
+    let (scanned, along) = (sums().run(&x).unwrap(), sums().along(down.clone()).run(&x).unwrap());
+    let of_columns = scanner.reduce(ops::sum::<u32>()).along(down).run(&x).unwrap();
+    let (of_rows, totals) = sums().rows(columns).with_totals().run(&x).unwrap();
     let values: Vec<u32> = (0..rows as u32).collect();
     let from_values = sums().rows(columns).init_each(&values).run(&x).unwrap();
     let reduced = scanner.reduce(ops::sum::<u32>()).rows(columns).run(&x).unwrap();
@@ -826,13 +827,13 @@ fn the_planner_accepts_every_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, None, false));
+            assert!(super::surely_planned(&First::<N>, &Heads::NONE, false));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
             let keys = [[0_u8; N]];
-            assert!(super::surely_planned(&First::<N>, Some(&Heads::keys(&keys)), false));
+            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), false));
             scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
@@ -845,10 +846,10 @@ fn the_planner_accepts_every_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, None, false));
-    assert!(!super::surely_planned(&First::<3>, None, true), "without an identity");
+    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, false));
+    assert!(!super::surely_planned(&First::<3>, &Heads::NONE, true), "without an identity");
     let padded = Heads::keys::<Padded>(&[]);
-    assert!(!super::surely_planned(&First::<3>, Some(&padded), false), "keys with padding");
+    assert!(!super::surely_planned(&First::<3>, &padded, false), "keys with padding");
     assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());

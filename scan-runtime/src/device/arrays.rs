@@ -10,7 +10,7 @@ use super::arguments::{DeviceInput, DeviceOutput, Layout};
 use crate::{DeviceBuffer, DeviceBufferMut, Error, columns::Lengths, cuda::CudaDevice, few::Few};
 
 /// An array in device memory.
-pub(crate) trait DeviceArray {
+pub trait DeviceArray {
     /// How many items there are.
     fn count(&self) -> usize;
     fn stream(&self) -> &Arc<CudaStream>;
@@ -20,7 +20,7 @@ pub(crate) trait DeviceArray {
 }
 
 /// The same of an array that can be written.
-pub(crate) trait DeviceArrayMut {
+pub trait DeviceArrayMut {
     fn count(&self) -> usize;
     fn stream(&self) -> &Arc<CudaStream>;
     fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);

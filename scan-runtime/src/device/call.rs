@@ -1,9 +1,9 @@
 //! A run over device memory as data: the one path from a call to its launches.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use cudarc::driver::{CudaStream, result, sys};
-use scan_codegen::ColumnLayout;
+use scan_codegen::{Axis, ColumnLayout};
 
 use super::{
     arrays::{DeviceArray, DeviceArrayMut, ErasedInput, ErasedOutput, Found, Words},
@@ -18,13 +18,14 @@ use crate::{
     cuda::{CudaDevice, InOut, Runs, SideBuffers, Task, bind, driver_error, named},
     error::expect_len,
     heads::{HeadKind, check_initial_values},
+    host::axis::AxisLayout,
     late_value::Late,
-    scan::AxisLayout,
+    run::Lent,
 };
 
 /// A run over device memory.
 #[derive(Clone)]
-pub(crate) struct DeviceCall<'a> {
+pub struct DeviceCall<'a> {
     pub(crate) way: Way<'a>,
     /// The array, if the run is along an axis of one.
     pub(crate) axis: Option<Arc<AxisLayout>>,
@@ -32,6 +33,8 @@ pub(crate) struct DeviceCall<'a> {
     /// How many elements there are, if that is in device memory.
     pub(crate) len: Option<&'a dyn DeviceArray>,
     pub(crate) heads: DeviceHeads<'a>,
+    /// Memory of the caller's for totals or the number of segments.
+    pub(crate) extra: Option<(Extra, Lent<'a, dyn DeviceArrayMut + 'a>)>,
 }
 
 /// When kernels and constants are made.
@@ -54,9 +57,22 @@ pub(crate) enum DeviceInitial<'a> {
     Each(&'a dyn DeviceArray),
 }
 
+/// What the caller has memory for.
+#[derive(Clone, Copy)]
+pub(crate) enum Extra {
+    /// The total after the last element.
+    Total,
+    /// The total of each segment or column.
+    EachTotal,
+    /// The number of segments.
+    Count,
+}
+
 /// The output of a run in addition to its results.
 pub(crate) enum DeviceTotals<'m> {
     None,
+    /// The total of no elements: there is none.
+    LastOfNothing,
     /// The total after the last element.
     Last(&'m mut dyn DeviceArrayMut),
     /// The total of each segment or column.
@@ -69,21 +85,21 @@ impl<'m> DeviceTotals<'m> {
     fn wanted(&self) -> Totals {
         match self {
             DeviceTotals::None | DeviceTotals::Count(_) => Totals::None,
-            DeviceTotals::Last(_) => Totals::Last,
+            DeviceTotals::Last(_) | DeviceTotals::LastOfNothing => Totals::Last,
             DeviceTotals::PerSegment(_) => Totals::PerSegment,
         }
     }
 
     fn array(&self) -> Option<&dyn DeviceArrayMut> {
         match self {
-            DeviceTotals::None => None,
+            DeviceTotals::None | DeviceTotals::LastOfNothing => None,
             DeviceTotals::Last(array) | DeviceTotals::PerSegment(array) | DeviceTotals::Count(array) => Some(&**array),
         }
     }
 
     fn into_array(self) -> Option<&'m mut dyn DeviceArrayMut> {
         match self {
-            DeviceTotals::None => None,
+            DeviceTotals::None | DeviceTotals::LastOfNothing => None,
             DeviceTotals::Last(array) | DeviceTotals::PerSegment(array) | DeviceTotals::Count(array) => Some(array),
         }
     }
@@ -91,7 +107,7 @@ impl<'m> DeviceTotals<'m> {
 
 const NO_LENGTH: &str = "its array says how many elements there are: scan without `len_from`";
 
-const NO_LAST_TOTAL: &str = "it has a total for each column: use the runs `…_with_totals`";
+const NO_LAST_TOTAL: &str = "it has a total for each column: ask for those `.with_totals()`";
 
 impl<'a> DeviceCall<'a> {
     pub(crate) fn new(call: Call<'a>, stream: &'a Arc<CudaStream>) -> Self {
@@ -102,21 +118,33 @@ impl<'a> DeviceCall<'a> {
     pub(crate) fn of_handle(handle: &'a Handle) -> Self {
         let call = DeviceCall::of(Way::Prepared(handle));
         match &handle.axis {
-            Some(axis) => call.along(axis.clone()),
+            Some(axis) => call.along_layout(axis.clone()),
             None => call,
         }
     }
 
     fn of(way: Way<'a>) -> Self {
-        let heads = match way {
-            Way::Call(Call { request: Request { heads: HeadKind::Rows { len }, .. }, .. }, _) => DeviceHeads::rows(len),
-            _ => DeviceHeads::NONE,
+        let (initial, heads) = (DeviceInitial::None, DeviceHeads::NONE);
+        DeviceCall { way, axis: None, initial, len: None, heads, extra: None }
+    }
+
+    pub(crate) fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operator = match self.way {
+            Way::Call(call, _) => call.op.source().name,
+            Way::Prepared(handle) => handle.operator.clone(),
         };
-        DeviceCall { way, axis: None, initial: DeviceInitial::None, len: None, heads }
+        let request = self.request(Totals::None, Layouts::default());
+        let mut run = f.debug_struct(if request.reduction.is_some() { "Reduce" } else { "Scan" });
+        run.field("operator", &operator);
+        run.field("scan", &format_args!("{}", request.spec())).finish_non_exhaustive()
     }
 
     /// The same along an axis.
-    pub(crate) fn along(self, axis: Arc<AxisLayout>) -> Self {
+    pub(crate) fn along(self, axis: Axis) -> Self {
+        self.along_layout(Arc::new(AxisLayout::new(axis)))
+    }
+
+    fn along_layout(self, axis: Arc<AxisLayout>) -> Self {
         let heads = axis.row().map_or(DeviceHeads::NONE, DeviceHeads::rows);
         DeviceCall { axis: Some(axis), heads, ..self }
     }
@@ -165,7 +193,7 @@ impl<'a> DeviceCall<'a> {
 
     /// Prepares runs like this one.
     pub(crate) fn prepare(&self, totals: Totals, max_len: usize) -> Result<Handle, Error> {
-        self.prepare_as(self.request(totals, Layouts::default()), max_len)
+        self.prepare_as(self.request(self.wanted(totals), Layouts::default()), max_len)
     }
 
     /// Prepares runs over arrays of the same kinds as these.
@@ -180,25 +208,32 @@ impl<'a> DeviceCall<'a> {
         input.describe(&mut |array| inputs.add_kind(array.kind));
         output.describe(&mut |array| outputs.add_kind(array.kind));
         let layouts = Layouts { input: (input.arrays(), inputs.kinds()), output: (output.arrays(), outputs.kinds()) };
-        self.prepare_as(self.request(totals, layouts), max_len)
+        self.prepare_as(self.request(self.wanted(totals), layouts), max_len)
     }
 
     fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
-        self.check_host_memory()?;
         Handle::new(&Call { request, ..call }, self.axis.as_ref(), stream, max_len)
     }
 
-    /// An error if a run over device memory would restart, or begin, by what is in host memory.
-    fn check_host_memory(&self) -> Result<(), Error> {
-        let Way::Call(Call { heads, .. }, _) = self.way else { return Ok(()) };
-        let is_there = matches!(heads.kind, HeadKind::None | HeadKind::Rows { .. });
-        if !is_there && self.axis.is_none() && self.heads.kind.is_none() {
-            return Err(Error::InHostMemory { what: heads.kind.name() });
+    /// The totals that a run gives, which the caller asks for or has memory for.
+    fn wanted(&self, asked: Totals) -> Totals {
+        match self.extra {
+            Some((Extra::Total, _)) => Totals::Last,
+            Some((Extra::EachTotal, _)) => Totals::PerSegment,
+            Some((Extra::Count, _)) | None => asked,
         }
-        match (heads.initial_values, &self.initial) {
-            (None, _) | (_, DeviceInitial::Each(_)) => Ok(()),
-            _ => Err(Error::InHostMemory { what: "initial values" }),
+    }
+
+    /// What the caller has memory for.
+    pub(crate) fn extra(&self) -> DeviceTotals<'_> {
+        let Some((extra, memory)) = &self.extra else { return DeviceTotals::None };
+        // SAFETY: no other run uses it: the one that asks for it ends before another one begins.
+        let memory = unsafe { memory.memory() };
+        match extra {
+            Extra::Total => DeviceTotals::Last(memory),
+            Extra::EachTotal => DeviceTotals::PerSegment(memory),
+            Extra::Count => DeviceTotals::Count(memory),
         }
     }
 
@@ -211,7 +246,6 @@ impl<'a> DeviceCall<'a> {
         totals: DeviceTotals<'_>,
     ) -> Result<(), Error> {
         let device = self.device()?;
-        self.check_host_memory()?;
         let in_place = input.is_none();
         let (mut inputs, mut outputs) = (Found::of("input"), Found::of(if in_place { "buffer" } else { "output" }));
         if let Some(input) = input {
@@ -538,6 +572,17 @@ impl<'a> DeviceCall<'a> {
             Some(_) => call.check_task(&Task::Columns(request.spec(), call.shape())),
             None => Call { request: *request, ..call }.check(),
         }
+    }
+
+    /// The length of an input.
+    pub(crate) fn len_of(&self, input: &dyn ErasedInput) -> Result<usize, Error> {
+        if let Some(along) = self.axis.as_deref() {
+            return Ok(along.axis.len());
+        }
+        let mut inputs = Found::of("input");
+        let device = self.device()?;
+        input.describe(&mut |array| inputs.add(device, array));
+        inputs.checked()?.len.ok_or(Error::UnknownLength)
     }
 
     /// Checks an input, and gives how many results a new output has.

@@ -9,12 +9,12 @@ use crate::{
     Error, Scanner,
     call::{Call, Request},
     cuda::{Runs, bind},
+    host::axis::AxisLayout,
     prepared::check_len,
-    scan::AxisLayout,
 };
 
 /// Runs on one stream that are ready: kernels, constants and workspaces.
-pub(crate) struct Handle {
+pub struct Handle {
     pub(super) scanner: Scanner,
     pub(super) stream: Arc<CudaStream>,
     pub(super) work: DeviceWork,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 
-use super::arrays::{DeviceArray, array};
+use super::arrays::DeviceArray;
 use crate::{
-    DeviceBuffer, Error,
+    Error,
     heads::{HeadKind, check_indexed, check_length, segment_count},
 };
 
@@ -25,8 +25,8 @@ impl<'a> DeviceHeads<'a> {
         DeviceHeads { kind: HeadKind::Rows { len }, memory: None }
     }
 
-    pub(crate) fn new<T: 'static>(kind: HeadKind, buffer: &'a impl DeviceBuffer<T>) -> Self {
-        DeviceHeads { kind, memory: Some(array(buffer)) }
+    pub(crate) fn new(kind: HeadKind, memory: &'a dyn DeviceArray) -> Self {
+        DeviceHeads { kind, memory: Some(memory) }
     }
 
     /// How many flags, words, keys or offsets there are, or elements of a row.

@@ -5,10 +5,8 @@ pub(crate) mod arrays;
 pub(crate) mod call;
 mod handle;
 pub(crate) mod heads;
-mod prepared;
-mod scan;
+mod run;
 pub(crate) mod work;
 
 pub(crate) use call::DeviceCall;
-pub use prepared::DevicePrepared;
-pub use scan::DeviceScan;
+pub(crate) use handle::Handle;

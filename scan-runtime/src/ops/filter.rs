@@ -43,7 +43,7 @@ pub struct Kept<T, P = u32> {
 /// let x = [3.0, -1.0, 0.5, 0.0, 2.0];
 /// let mut kept = [0.0; 5];
 /// let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter()));
-/// let count = scan.run_into_with_total(&x, arrays::scatter_computed((&mut kept,)))?;
+/// let count = scan.with_total().run_into(&x, arrays::scatter_computed((&mut kept,)))?;
 /// assert_eq!((count, &kept[..3]), (Some(3), &[3.0, 0.5, 2.0][..]));
 ///
 /// // Flags and values in two arrays.
@@ -85,7 +85,7 @@ impl<T> Filter<T> {
     ///
     /// let (flags, values, mut kept) = ([true, false, true], [10_i8, 20, 30], [0; 3]);
     /// let scan = Scanner::new()?.scan(ops::filter().places::<u64>());
-    /// let count = scan.run_into_with_total((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
+    /// let count = scan.with_total().run_into((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
     /// assert_eq!((count, kept), (Some(2_u64), [10, 30, 0]));
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```

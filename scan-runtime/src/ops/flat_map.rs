@@ -47,7 +47,7 @@ pub struct Placed<T, const K: usize, P = u32> {
 ///
 /// let scan = Scanner::new()?.scan(ops::lifted::<escaped, _>(ops::flat_map()));
 /// let mut html = [0; 40];
-/// let len = scan.run_into_with_total(b"a<b && b>c", arrays::scatter_computed((&mut html,)))?;
+/// let len = scan.with_total().run_into(b"a<b && b>c", arrays::scatter_computed((&mut html,)))?;
 /// assert_eq!(&html[..len.unwrap_or_default() as usize], b"a&lt;b &amp;&amp; b&gt;c");
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```

@@ -12,7 +12,7 @@ use crate::{Error, ScanElement, ScanOp};
 ///
 /// Arrays whose elements fill their memory are scanned where they are, in whatever order their dimensions lie. Views
 /// that leave gaps, or have an axis inverted, are copied first, and their results afterwards.
-impl<Op: ScanOp + Clone> Scan<Op> {
+impl<Op: ScanOp> Scan<Op> {
     /// Scans an array along an axis. The results lie in memory in the order of the elements.
     ///
     /// ```
@@ -48,7 +48,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
             Some(strides) => input.raw_dim().strides(strides),
             None => input.raw_dim().into(),
         };
-        let array = Array::from_shape_vec(shape, self.clone().axis(along.axis).run(&along.elements)?);
+        let array = Array::from_shape_vec(shape, self.along(along.axis).run(&along.elements)?);
         array.map_err(|_| Error::AxisGaps { shape: input.shape().to_vec() }) // it has as many elements
     }
 
@@ -90,7 +90,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         match (lies_in(&input), places, output.as_slice_memory_order_mut()) {
             (Some((elements, strides)), Some(places), Some(results)) => {
                 let along = Axis::of(input.shape(), axis.index())?.input_strides(strides.slice())?;
-                self.clone().axis(along.output_strides(places.slice())?).run_into(elements, results)
+                self.along(along.output_strides(places.slice())?).run_into(elements, results)
             }
             _ => {
                 output.assign(&self.run_axis(input, axis)?);
@@ -135,7 +135,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         match (strides, buffer.as_slice_memory_order_mut()) {
             (Some(strides), Some(elements)) => {
                 let along = Axis::of(&shape, axis.index())?.strides(strides.slice())?;
-                self.clone().axis(along).run_in_place(elements)
+                self.along(along).run_in_place(elements)
             }
             _ => {
                 let results = self.run_axis(buffer.view(), axis)?;
@@ -146,8 +146,8 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     }
 }
 
-impl<Op: ScanOp + Clone> Reduce<Op> {
-    /// Reduces an `ndarray` array along an axis, with the feature `ndarray`, as [`Reduce::axis`] does.
+impl<Op: ScanOp> Reduce<Op> {
+    /// Reduces an `ndarray` array along an axis, with the feature `ndarray`, as [`Scan::along`] does.
     /// Views that leave gaps, or have an axis inverted, are copied first.
     ///
     /// ```
@@ -167,7 +167,7 @@ impl<Op: ScanOp + Clone> Reduce<Op> {
     /// # Errors
     ///
     /// [`Error::Axis`] if the array has no such axis, or too many dimensions, and those of
-    /// a run of [`Reduce::axis`].
+    /// a run of [`Scan::along`].
     pub fn run_axis<'v, D: RemoveAxis>(
         &self,
         input: impl Into<ArrayView<'v, Op::Input, D>>,
@@ -178,7 +178,7 @@ impl<Op: ScanOp + Clone> Reduce<Op> {
     {
         let input = input.into();
         let along = Along::of(&input, axis)?;
-        let results = self.clone().axis(along.axis).run(&along.elements)?;
+        let results = self.along(along.axis).run(&along.elements)?;
         let array = Array::from_shape_vec(input.raw_dim().remove_axis(axis), results);
         array.map_err(|_| Error::AxisGaps { shape: input.shape().to_vec() }) // there is a result for each column
     }

@@ -8,6 +8,7 @@ use scan_codegen::{Overrides, Plan, Tuned};
 use super::progress::{Counter, TuningProgress, TuningStep};
 use crate::{
     Error, Scan, ScanOp,
+    call::Totals,
     cpu::try_map,
     cuda::{Task, driver_error, milliseconds_between},
     scanner::Engine,
@@ -74,7 +75,7 @@ const FINALISTS: usize = 8;
 /// The approximate duration of a sample.
 const SAMPLE: Duration = Duration::from_micros(400);
 
-impl<Op: ScanOp + Clone> Scan<Op> {
+impl<Op: ScanOp> Scan<Op> {
     /// Searches for the kernel shape that scans these elements fastest on this scanner's device, and keeps it. From
     /// then on, scans with this operator and these options, of half as many to twice as many elements, run in that
     /// shape: in this process and, if the scanner has a [disk cache](crate::DiskCache), in later ones. Removing the
@@ -119,17 +120,17 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     ///
     /// As [`tune`](Scan::tune).
     pub fn tune_with(&self, input: &[Op::Input], progress: impl FnMut(TuningProgress) + Send) -> Result<Tuning, Error> {
-        let Engine::Cuda(device) = self.scanner.engine() else {
-            return Err(Error::NotCuda { backend: self.scanner.backend().to_string() });
+        let Engine::Cuda(device) = self.options.scanner.engine() else {
+            return Err(Error::NotCuda { backend: self.options.scanner.backend().to_string() });
         };
         if input.is_empty() {
             return Err(Error::EmptyInput);
         }
-        if self.overrides.is_some() {
+        if self.options.overrides.is_some() {
             return Err(Error::ShapeChosen);
         }
         let len = input.len() as u64;
-        let (operator, spec) = (self.op.source(), self.spec());
+        let (operator, spec) = (self.options.op.source(), self.host_call().call(Totals::None).spec());
         let plans = scan_codegen::plan(&operator, &spec, &device.limits, &Overrides::default())?;
         let by_default = plans.for_len(len);
         let mut shapes = vec![Overrides::default()];
@@ -139,7 +140,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         progress.begin(TuningStep::Compiling, shapes.len());
         let task = |overrides| Task::Scan(spec.clone(), overrides);
         let compiled = try_map(shapes.len(), |index| {
-            let kernels = device.kernels(&self.op, &task(shapes[index]), len);
+            let kernels = device.kernels(&*self.options.op, &task(shapes[index]), len);
             progress.one_more();
             Ok::<_, Error>((shapes[index], kernels.err()))
         })?;
@@ -201,12 +202,12 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         }
         // The slower shapes are not needed any more.
         for shape in shapes.iter().filter(|shape| **shape != Overrides::default()) {
-            device.forget(&self.op, &task(*shape));
+            device.forget(&*self.options.op, &task(*shape));
         }
         let kept = match timed.first() {
             Some(best) if !best.default => {
                 let tuned = Tuned { from: len.div_ceil(2), to: len.saturating_mul(2), overrides: best.overrides };
-                device.keep_tuned(&self.op, &spec, tuned)
+                device.keep_tuned(&*self.options.op, &spec, tuned)
             }
             _ => false,
         };

@@ -91,8 +91,8 @@ fn kinds(from: &[f32], to: &mut [f32], both_ways: f64) -> Outcome {
         Ok(sums().rows(1_000_000).run_into(&from[..268_000_000], &mut to[..268_000_000])?)
     })?;
     row("rows of 2^26", &mut |to| Ok(sums().rows(1 << 26).run_into(from, to)?))?;
-    row("axis 0 of (2^20, 256)", &mut |to| Ok(sums().axis(columns.clone()).run_into(from, to)?))?;
-    row("axis 1 of (64, 8192, 512)", &mut |to| Ok(sums().axis(sequences.clone()).run_into(from, to)?))?;
+    row("axis 0 of (2^20, 256)", &mut |to| Ok(sums().along(columns.clone()).run_into(from, to)?))?;
+    row("axis 1 of (64, 8192, 512)", &mut |to| Ok(sums().along(sequences.clone()).run_into(from, to)?))?;
     row("reduction", &mut |_| Ok(scanner.reduce(ops::sum::<f32>()).run(from).map(drop)?))
 }
 

@@ -18,7 +18,7 @@ use std::{
 };
 
 use criterion::{BenchmarkId, Criterion};
-use scan_runtime::{Heads, Scan, ScanElement, ScanOp, Scanner, ops, scan_element, scan_op};
+use scan_runtime::{Run, Scan, ScanElement, ScanOp, Scanner, ops, scan_element, scan_op};
 use scan_tests::operators::{Affine, compose, mixed};
 use tbb::Tbb;
 
@@ -209,7 +209,7 @@ impl Bench {
             let (x, output) = (black_box(&x[..len]), black_box(output(len)));
             let done = match row {
                 usize::MAX => scan.run_into(x, output),
-                row => scan.clone().rows(row.min(len)).run_into(x, output),
+                row => scan.rows(row.min(len)).run_into(x, output),
             };
             done.unwrap_or_else(|error| panic!("{error}"));
         });
@@ -275,7 +275,13 @@ impl Bench {
                     macro_rules! of {
                         ($exclusive:literal, $reversed:literal) => {{
                             let ours: Of<'_> = Box::new(|len, y| {
-                                ours_by::<_, $exclusive, $reversed>(&scanner, $heads(len), &x[..len], y, Scan::$by);
+                                ours_by::<_, $exclusive, $reversed>(
+                                    &scanner,
+                                    $heads(len),
+                                    &x[..len],
+                                    y,
+                                    |scan, heads| scan.$by(heads),
+                                );
                             });
                             let plain: Of<'_> =
                                 Box::new(|len, y| $loops::<$exclusive, $reversed>($heads(len), &x[..len], y));
@@ -446,12 +452,12 @@ fn ours_by<'h, T, const EXCLUSIVE: bool, const REVERSED: bool>(
     heads: &'h [T],
     input: &[i32],
     output: &mut [i32],
-    by: impl FnOnce(Scan<ops::Sum<i32>>, &'h [T]) -> Scan<ops::Sum<i32>, Heads<'h>>,
+    by: impl for<'a> FnOnce(&'a Scan<ops::Sum<i32>>, &'a &'h [T]) -> Run<'a, ops::Sum<i32>>,
 ) {
     let scan = scanner.scan(ops::sum());
     let scan = if EXCLUSIVE { scan.exclusive() } else { scan };
     let scan = if REVERSED { scan.reverse() } else { scan };
-    by(scan, heads).run_into(input, output).unwrap();
+    by(&scan, &heads).run_into(input, output).unwrap();
 }
 
 /// The loop over elements with a question for each, whether it begins a segment, from either end.

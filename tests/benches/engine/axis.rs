@@ -319,8 +319,9 @@ fn recurrence(scanner: &Scanner, shapes: bool) -> Outcome {
         (format!("{threads} threads, {run} rows"), Overrides::default().threads(threads).run(run))
     });
     for (name, overrides) in planned.chain(shapes) {
-        let scan = scanner.scan(Recurrence).overrides(overrides).axis(axis.clone());
-        scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?;
+        let scan = scanner.scan(Recurrence).overrides(overrides);
+        let scan = scan.on(&stream).along(axis.clone());
+        scan.run_into((&from_gates, &from_tokens), &mut states)?;
         let last_sequence = (shape[0] - 1) * length * channels;
         let found = stream.clone_dtoh(&states.slice(last_sequence..))?;
         for channel in (0..16).map(|sampled| sampled * 7919 % channels) {
@@ -335,7 +336,7 @@ fn recurrence(scanner: &Scanner, shapes: bool) -> Outcome {
         let (mut copies, mut scans) = (Vec::new(), Vec::new());
         for _ in 0..SAMPLES {
             copies.push(sample(&stream, || Ok(stream.memcpy_dtod(&from_gates, &mut states)?))?);
-            let run = || Ok(scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?);
+            let run = || Ok(scan.run_into((&from_gates, &from_tokens), &mut states)?);
             scans.push(sample(&stream, run)?);
         }
         // Three arrays are moved, where the copy moves two.

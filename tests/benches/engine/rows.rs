@@ -44,7 +44,7 @@ where
                     let scan = if by_offsets { scan.by_offsets(&offsets) } else { scan.rows(row) };
                     let scan = if with_values { scan.init_each(&values) } else { scan };
                     match with_totals {
-                        true => scan.run_into_with_totals(&input, &mut output, &mut totals)?,
+                        true => scan.totals_into(&mut totals).run_into(&input, &mut output)?,
                         false => scan.run_into(&input, &mut output)?,
                     }
                     Ok(())

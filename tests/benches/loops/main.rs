@@ -25,7 +25,7 @@ use std::{
 };
 
 use rayon::ThreadPoolBuilder;
-use scan_runtime::{Heads, Scan, ScanElement, ScanOp, Scanner, ops};
+use scan_runtime::{Scan, ScanElement, ScanOp, Scanner, ops};
 use scan_tests::{
     gallery::{Example, Visitor, compare, visit_gallery},
     operators::{Affine, compose, mixed},
@@ -147,10 +147,9 @@ impl Bench {
         let scan = if reversed { scan.reverse() } else { scan };
         let places = Outputs::of(&scan, input);
         let loops = |input: &[T], output: &mut [T]| plain_lines(input, output, combine, row, reversed);
-        let rows = LENGTHS.map(|len| scan.clone().rows(row.min(len)));
         let ours = |input: &[T], output: &mut [T]| match row {
             usize::MAX => ours_once(&scan, input, output),
-            _ => rows_once(&rows[LENGTHS.partition_point(|len| *len < input.len())], input, output),
+            _ => rows_once(&scan, row.min(input.len()), input, output),
         };
         let few = &input[..LENGTHS[1]];
         let [mut a, mut b] = [few.to_vec(), few.to_vec()];
@@ -244,8 +243,8 @@ fn ours_once<Op: ScanOp>(scan: &Scan<Op>, input: &[Op::Input], output: &mut [Op:
 }
 
 #[inline(never)]
-fn rows_once<Op: ScanOp>(scan: &Scan<Op, Heads<'_>>, input: &[Op::Input], output: &mut [Op::Output]) {
-    scan.run_into(input, output).unwrap_or_else(|error| panic!("{error}"));
+fn rows_once<Op: ScanOp>(scan: &Scan<Op>, row: usize, input: &[Op::Input], output: &mut [Op::Output]) {
+    scan.rows(row).run_into(input, output).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[inline(never)]

@@ -4,7 +4,7 @@
 use std::{cell::RefCell, sync::Arc};
 
 use scan_runtime::{
-    DevicePrepared, ScanElement, ScanOp, Scanner,
+    Device, Prepared, ScanElement, ScanOp, Scanner,
     arrays::{device_gather, device_scatter, indices, scatter_computed},
     cudarc::driver::{CudaSlice, CudaStream},
     ops, scan_element, scan_fn, scan_op,
@@ -114,7 +114,7 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
     let entrant = |name: &str, call: Call<'a, f32>| Entrant { name: name.to_owned(), call: Ok(call), side_bytes: 0 };
     let mut entrants = vec![race::copy()];
     for (name, apart) in [("two arrays to one", 0), ("the same, the tokens an element further", 1)] {
-        let mut handle: Option<DevicePrepared<Recurrence>> = None;
+        let mut handle: Option<Prepared<Recurrence, Device>> = None;
         let call: Call<'a, f32> = Box::new(move |buffers, _| {
             let Arrays { gates, tokens, states, .. } = &mut *arrays.borrow_mut();
             let (gates, tokens) = (gates.slice(..len), tokens.slice(apart..apart + len));
@@ -128,7 +128,7 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         });
         entrants.push(entrant(name, call));
     }
-    let mut handle: Option<DevicePrepared<Recurrence>> = None;
+    let mut handle: Option<Prepared<Recurrence, Device>> = None;
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         if handle.is_none() {
             handle = Some(scanner.scan(Recurrence).on(&buffers.stream).prepare(len)?);
@@ -181,7 +181,7 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         Ok(scan.on(&buffers.stream).len_from(length).run_into((&gates, &tokens), &mut states)?)
     });
     entrants.push(entrant("the length in device memory, two arrays to one", call));
-    let mut handle: Option<DevicePrepared<ops::Sum<f32>>> = None;
+    let mut handle: Option<Prepared<ops::Sum<f32>, Device>> = None;
     let call: Call<'a, f32> = Box::new(move |buffers, moved| {
         if handle.is_none() {
             handle = Some(scanner.scan(ops::sum()).on(&buffers.stream).prepare(moved)?);

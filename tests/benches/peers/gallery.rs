@@ -4,7 +4,7 @@
 use std::{ffi::c_void, ptr, sync::Arc};
 
 use scan_runtime::{
-    DevicePrepared, ScanOp, Scanner,
+    Device, Prepared, ScanOp, Scanner,
     cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut},
 };
 use scan_tests::gallery::{Example, Visitor, compare, visit_gallery};
@@ -86,7 +86,7 @@ impl Gallery<'_> {
         for (len, ratios) in lengths.into_iter().zip(&mut self.ratios) {
             let part = input.slice(..len);
             let scan = scanner.scan(Op::new());
-            let prepared: DevicePrepared<Op> = scan.on(&stream).prepare(len)?;
+            let prepared: Prepared<Op, Device> = scan.on(&stream).prepare(len)?;
             let check = |output: &CudaSlice<Op::Output>| -> Outcome {
                 let found = stream.clone_dtoh(&output.slice(..expected.len().min(len)))?;
                 Ok(compare(&found, &expected[..found.len()], Op::tolerance().max(1e-3))?)

@@ -1,6 +1,6 @@
 //! Our own scans: the default, and the strategies that were asked for by name.
 
-use scan_runtime::{BlockScan, Carry, DevicePrepared, Network, Scan, ScanKind, Scanner, Strategy};
+use scan_runtime::{BlockScan, Carry, Device, Network, Prepared, Scan, ScanKind, Scanner, Strategy};
 use scan_tests::strategies;
 
 use crate::{
@@ -84,7 +84,7 @@ pub(crate) fn configure<C: Case>(scanner: &Scanner, way: Way, strategy: Option<S
 /// A scan of everything, by a handle that the first call prepares.
 pub(crate) fn entrant<C: Case>(scanner: &Scanner, way: Way, strategy: Option<Strategy>) -> Entrant<'_, C::Item> {
     let scan = configure::<C>(scanner, way, strategy);
-    let mut prepared: Option<(usize, DevicePrepared<C>)> = None;
+    let mut prepared: Option<(usize, Prepared<C, Device>)> = None;
     let call: Call<'_, C::Item> = Box::new(move |buffers, len| {
         let (_, handle) = match &mut prepared {
             Some(prepared) if prepared.0 >= len => prepared,

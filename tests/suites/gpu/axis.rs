@@ -70,14 +70,14 @@ pub(crate) fn add(trials: &mut Trials) {
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let axis = Axis::of(&[700, 64], 0)?;
         let case = Case::<ops::Sum<u8>>::new(&scanner, axis.clone(), WAYS[1], false);
-        let scan = case.scan.clone().axis(axis);
-        let prepared = scan.on(&stream).prepare(case.expected.len())?;
+        let scan = || case.scan.on(&stream).along(axis.clone());
+        let prepared = scan().prepare(case.expected.len())?;
         for (before_input, before_output) in [(0, 0), (1, 0), (0, 3), (8, 16), (5, 5), (16, 4)] {
             let guarded = [vec![9; before_input], case.input.clone()].concat();
             let input = stream.clone_htod(&guarded)?;
             let mut output = stream.clone_htod(&vec![9_u8; case.expected.len() + before_output + 5])?;
             let results = before_output..before_output + case.expected.len();
-            scan.on(&stream).run_into(&input.slice(before_input..), &mut output.slice_mut(results.clone()))?;
+            scan().run_into(&input.slice(before_input..), &mut output.slice_mut(results.clone()))?;
             let found = stream.clone_dtoh(&output)?;
             let fault = case.fault(&found[results.clone()]);
             ensure(fault.is_none(), || format!("{before_input}, {before_output}: {fault:?}"))?;
@@ -121,8 +121,8 @@ pub(crate) fn add(trials: &mut Trials) {
         let number = |index: u64| f16::from_bits((mixed(index) >> 7) as u16);
         let input: Vec<f16> = (0..3 * columns).map(number).collect();
         let axis = Axis::of(&[3, columns as usize], 0)?;
-        let found = scanner.scan(ops::sum::<f16>()).axis(axis.clone()).run(&input)?;
-        let expected = Scanner::cpu().scan(ops::sum::<f16>()).axis(axis).run(&input)?;
+        let found = scanner.scan(ops::sum::<f16>()).along(axis.clone()).run(&input)?;
+        let expected = Scanner::cpu().scan(ops::sum::<f16>()).along(axis).run(&input)?;
         let same = |(a, b): (&f16, &f16)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         let wrong = found.iter().zip(&expected).position(|pair| !same(pair));
         ensure(wrong.is_none(), || format!("wrong from {wrong:?} on"))
@@ -131,7 +131,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
         let input = stream.clone_htod(&[1_i32; 7])?;
-        let found = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 0)?).on(&stream).run(&input);
+        let found = scanner.scan(ops::sum()).on(&stream).along(Axis::of(&[2, 3], 0)?).run(&input);
         ensure(matches!(found, Err(Error::AxisLength { found: 7, expected: 6, .. })), || "7 of 6 elements".to_owned())
     });
     trials.add("axis_gives_the_same_floats_in_every_run", || {
@@ -140,10 +140,11 @@ pub(crate) fn add(trials: &mut Trials) {
         let (rows, columns) = (100_000, 16);
         let values: Vec<f32> = (0..rows * columns).map(|i| (i as f32 * 0.37).sin()).collect();
         let input = stream.clone_htod(&values)?;
-        let scan = scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[rows, columns], 0)?);
-        let first = stream.clone_dtoh(&scan.on(&stream).run(&input)?)?;
+        let scan = scanner.scan(ops::sum::<f32>());
+        let scan = scan.on(&stream).along(Axis::of(&[rows, columns], 0)?);
+        let first = stream.clone_dtoh(&scan.run(&input)?)?;
         for _ in 0..20 {
-            let again = stream.clone_dtoh(&scan.on(&stream).run(&input)?)?;
+            let again = stream.clone_dtoh(&scan.run(&input)?)?;
             ensure(first == again, || "other floats".to_owned())?;
         }
         Ok(())
@@ -168,9 +169,8 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
     same(case.fault_on_host()?, "host memory")?;
     let input = stream.clone_htod(&case.input)?;
     let initial = stream.clone_htod(&[Op::initial_value()])?;
-    let scan = case.scan.clone().axis(axis.clone());
     let on_stream = || {
-        let scan = scan.on(&stream);
+        let scan = case.scan.on(&stream).along(axis.clone());
         // What the scan has of its own is the same value.
         if WAYS[index % WAYS.len()].1 { scan.init_from(&initial) } else { scan }
     };
@@ -231,7 +231,7 @@ fn of_several_arrays() -> Outcome {
         let scan = scanner.scan(Summarize);
         let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
         let scan = if index.is_multiple_of(2) { scan.reverse() } else { scan };
-        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone());
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
         let same = |hashes: &[u32], factors: &[u8], what: &str| {
             let found = hashes.iter().zip(factors).map(|(&hash, &factor)| Summary { hash, factor });
             let wrong = found.zip(&expected).position(|(found, expected)| found != *expected);
@@ -241,7 +241,7 @@ fn of_several_arrays() -> Outcome {
         let values: Vec<f32> = input.iter().map(|x| x.value).collect();
         let codes: Vec<[u16; 3]> = input.iter().map(|x| x.code).collect();
         let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
-        scan.clone().run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
+        scan.along(axis.clone()).run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
         same(&hashes, &factors, "host memory")?;
         for shift in [0, 1] {
             let shifted = [vec![9; shift], kinds.clone()].concat();
@@ -250,7 +250,7 @@ fn of_several_arrays() -> Outcome {
             let (mut hashes, mut factors) =
                 (stream.alloc_zeros::<u32>(axis.len())?, stream.alloc_zeros::<u8>(axis.len() + shift)?);
             let results = (&mut hashes, &mut factors.slice_mut(shift..));
-            scan.on(&stream).run_into((&kinds.slice(shift..), &values, &codes), results)?;
+            scan.on(&stream).along(axis.clone()).run_into((&kinds.slice(shift..), &values, &codes), results)?;
             let (hashes, factors) = (stream.clone_dtoh(&hashes)?, stream.clone_dtoh(&factors)?);
             same(&hashes, &factors[shift..], "device memory")?;
         }
@@ -278,28 +278,30 @@ fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
         let expected_totals = reference::scan_axis_each(&Op::new(), &spec, of_columns, &axis, &input, &mut expected);
         let scan = scan_tests::configure::<Op>(&scanner, (kind, false));
         let scan = if reversed { scan.reverse() } else { scan };
-        let scan = scan.axis(axis.clone());
         let same = |output: &[Op::Item], totals: &[Op::Item], what: &str| {
             let wrong = first_difference(output, &expected).or_else(|| first_difference(totals, &expected_totals));
             ensure(wrong.is_none(), || format!("{what}, {spec}, {axis:?}: wrong from {wrong:?} on"))
         };
-        let on_host = if with_values { scan.clone().init_each(&values) } else { scan.clone() };
-        let (output, totals) = on_host.run_with_totals(&input)?;
+        let on_host = scan.along(axis.clone());
+        let on_host = if with_values { on_host.init_each(&values) } else { on_host };
+        let (output, totals) = on_host.with_totals().run(&input)?;
         same(&output, &totals, "host memory")?;
         let (mut buffer, of_device) = (stream.clone_htod(&input)?, stream.clone_htod(&values)?);
-        let on_stream = scan.on(&stream);
+        let on_stream = scan.on(&stream).along(axis.clone());
         let on_stream = if with_values { on_stream.init_each(&of_device) } else { on_stream };
-        let (output, totals) = on_stream.run_with_totals(&buffer)?;
+        let (output, totals) = on_stream.clone().with_totals().run(&buffer)?;
         same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "device memory")?;
         let mut totals = stream.clone_htod(&values)?;
-        let prepared = on_stream.prepare_with_totals(axis.len())?;
+        let prepared = on_stream.clone().with_totals().prepare(axis.len())?;
         let mut output = stream.clone_htod(&input)?;
         match with_values {
-            true => prepared.init_each(&of_device).run_into_with_totals(&buffer, &mut output, &mut totals)?,
-            false => prepared.run_into_with_totals(&buffer, &mut output, &mut totals)?,
+            true => prepared.init_each(&of_device).totals_into(&mut totals).run_into(&buffer, &mut output)?,
+            false => prepared.totals_into(&mut totals).run_into(&buffer, &mut output)?,
         }
         same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "prepared")?;
-        on_stream.run_in_place_with_totals(&mut buffer, &mut totals)?;
+        let on_stream = scan.on(&stream).along(axis.clone());
+        let on_stream = if with_values { on_stream.init_each(&of_device) } else { on_stream };
+        on_stream.totals_into(&mut totals).run_in_place(&mut buffer)?;
         same(&stream.clone_dtoh(&buffer)?, &stream.clone_dtoh(&totals)?, "in place")?;
     }
     Ok(())
@@ -321,7 +323,7 @@ fn of_length_one() -> Outcome {
             let scan = scanner.scan(ops::sum::<u8>()).init(100);
             let scan = if exclusive { scan.exclusive() } else { scan };
             stream.memset_zeros(&mut output)?;
-            scan.axis(Axis::of(&shape, axis)?).on(&stream).run_into(&input, &mut output)?;
+            scan.on(&stream).along(Axis::of(&shape, axis)?).run_into(&input, &mut output)?;
             let around = |place: usize| place.saturating_sub(3)..COLUMNS.min(place + 4);
             for place in places.into_iter().flat_map(around) {
                 let element = places.iter().position(|found| *found == place).map_or(0, |number| number as u8 + 1);

@@ -67,7 +67,7 @@ fn run(len: usize, index: usize) -> Outcome {
         let (mut hashes, mut factors) = (vec![0; len], vec![0; len]);
         let arrays = (&kinds[kind_at..], &values[value_at..], &codes[code_at..]);
         match restarts {
-            true => scan.clone().by_flags(&begins).run_into(arrays, (&mut hashes, &mut factors))?,
+            true => scan.by_flags(&begins).run_into(arrays, (&mut hashes, &mut factors))?,
             false => scan.clone().run_into(arrays, (&mut hashes, &mut factors))?,
         }
         same(&hashes, &factors, "host memory")?;
@@ -99,14 +99,14 @@ fn prepared() -> Outcome {
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let scan = scanner.scan(Recurrence);
     let (gates, mut states) = (stream.alloc_zeros::<u32>(8)?, stream.alloc_zeros::<u32>(8)?);
-    let handle = scan.on(&stream).prepare_like_with_total((&gates, &gates), &mut states, 1_000_003)?;
+    let handle = scan.on(&stream).with_total().prepare_like((&gates, &gates), &mut states, 1_000_003)?;
     for len in [1, 5_000, 1_000_003] {
         let input = Recurrence::inputs(len, 11);
         let gates = stream.clone_htod(&input.iter().map(|step| step.gate).collect::<Vec<_>>())?;
         let tokens = stream.clone_htod(&input.iter().map(|step| step.token).collect::<Vec<_>>())?;
         let (mut states, mut total) =
             (stream.alloc_zeros::<u32>(len)?, stream.clone_htod(&[Recurrence::initial_value()])?);
-        handle.run_into_with_total((&gates, &tokens), &mut states, &mut total)?;
+        handle.total_into(&mut total).run_into((&gates, &tokens), &mut states)?;
         let expected = reference::scan(&Recurrence, ScanKind::Inclusive, None, &input);
         ensure(stream.clone_dtoh(&states)? == expected, || format!("{len} elements"))?;
         let total = stream.clone_dtoh(&total)?;

@@ -180,9 +180,9 @@ fn refused() -> Outcome {
         foreign(reduce.on(&there).prepare(3).map(drop), "stream")?;
 
         foreign(scan.on(&here).run(&their_input).map(drop), "input")?;
-        foreign(scan.on(&here).run_with_total(&their_input).map(drop), "input")?;
+        foreign(scan.on(&here).with_total().run(&their_input).map(drop), "input")?;
         foreign(scan.on(&here).run_into(&their_input, &mut our_output), "input")?;
-        foreign(scan.on(&here).run_into_with_total(&our_input, &mut our_output, &mut their_total), "total")?;
+        foreign(scan.on(&here).total_into(&mut their_total).run_into(&our_input, &mut our_output), "total")?;
         foreign(scan.on(&here).run_into(&our_input, &mut their_output), "output")?;
         foreign(scan.on(&here).run_in_place(&mut their_output), "buffer")?;
         foreign(scan.on(&here).by_flags(&their_flags).run(&our_input).map(drop), "heads")?;
@@ -194,8 +194,8 @@ fn refused() -> Outcome {
         foreign(prepared.run_into(&their_input, &mut our_output), "input")?;
         foreign(prepared.run_into(&our_input, &mut their_output), "output")?;
         foreign(prepared.run_in_place(&mut their_output), "buffer")?;
-        let with_total = scan.on(&here).prepare_with_total(3)?;
-        foreign(with_total.run_into_with_total(&our_input, &mut our_output, &mut their_total), "total")?;
+        let with_total = scan.on(&here).with_total().prepare(3)?;
+        foreign(with_total.total_into(&mut their_total).run_into(&our_input, &mut our_output), "total")?;
         let by_flags = scan.on(&here).by_flags(&our_flags).prepare(3)?;
         foreign(by_flags.by_flags(&their_flags).run_into(&our_input, &mut our_output), "heads")?;
         let reduction = reduce.on(&here).prepare(3)?;

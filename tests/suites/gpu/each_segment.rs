@@ -2,8 +2,7 @@
 
 use scan_codegen::ScanSpec;
 use scan_runtime::{
-    DeviceScan, Error, PlanError, ScanElement, ScanOp, Scanner, Staging, cudarc::driver::sys::CUgraphInstantiate_flags,
-    ops,
+    Error, PlanError, ScanElement, ScanOp, Scanner, Staging, cudarc::driver::sys::CUgraphInstantiate_flags, ops,
 };
 use scan_tests::{
     each_segment,
@@ -85,30 +84,26 @@ fn of<Op: ScanOp + Clone>(
             let mut after = stream.clone_htod(&values)?;
             let what =
                 format!("{spec}, {} segments of {} elements, {:?}", segments.len(), input.len(), heads.segments());
-            let mut run = |scan: DeviceScan<'_, Op>, handle: DeviceScan<'_, Op>| -> Outcome {
-                let (scan, handle) = match with_values {
-                    true => (scan.init_each(&before), handle.init_each(&before)),
-                    false => (scan, handle),
-                };
-                scan.run_into_with_totals(&on_device, &mut output, &mut after)?;
-                same(&stream.clone_dtoh(&output)?, &expected.0, &what)?;
-                same(&stream.clone_dtoh(&after)?, &totals, &format!("totals, {what}"))?;
-                stream.memcpy_htod(&poison, &mut output)?;
-                stream.memcpy_htod(&values, &mut after)?;
-                handle.run_into_with_totals(&on_device, &mut output, &mut after)?;
-                same(&stream.clone_dtoh(&output)?, &expected.0, &format!("prepared, {what}"))?;
-                same(&stream.clone_dtoh(&after)?, &totals, &format!("prepared, totals, {what}"))
-            };
-            let prepare = |scan: &DeviceScan<'_, Op>| scan.prepare_with_totals(input.len());
             macro_rules! run {
                 ($restart:ident, $heads:expr) => {{
                     let heads = $heads;
-                    let scan_of = || scan.on(&stream).$restart(heads);
-                    let handle = match with_values {
-                        true => prepare(&scan_of().init_each(&before))?,
-                        false => prepare(&scan_of())?,
-                    };
-                    run(scan_of(), handle.$restart(heads))?
+                    macro_rules! of {
+                        ($scan:expr) => {
+                            match with_values {
+                                true => $scan.$restart(heads).init_each(&before),
+                                false => $scan.$restart(heads),
+                            }
+                        };
+                    }
+                    of!(scan.on(&stream)).totals_into(&mut after).run_into(&on_device, &mut output)?;
+                    same(&stream.clone_dtoh(&output)?, &expected.0, &what)?;
+                    same(&stream.clone_dtoh(&after)?, &totals, &format!("totals, {what}"))?;
+                    stream.memcpy_htod(&poison, &mut output)?;
+                    stream.memcpy_htod(&values, &mut after)?;
+                    let handle = of!(scan.on(&stream)).with_totals().prepare(input.len())?;
+                    of!(handle).totals_into(&mut after).run_into(&on_device, &mut output)?;
+                    same(&stream.clone_dtoh(&output)?, &expected.0, &format!("prepared, {what}"))?;
+                    same(&stream.clone_dtoh(&after)?, &totals, &format!("prepared, totals, {what}"))?;
                 }};
             }
             match &heads.source {
@@ -139,9 +134,9 @@ fn in_a_graph() -> Outcome {
     let mut states = stream.clone_htod(&vec![5_u32; rows])?;
     let (mut output, mut after) = (stream.alloc_zeros::<u32>(row * rows)?, stream.alloc_zeros::<u32>(rows)?);
     let scan = scanner.scan(Mapped);
-    let handle = scan.on(&stream).rows(row).init_each(&states).prepare_with_totals(row * rows)?;
+    let handle = scan.on(&stream).rows(row).init_each(&states).with_totals().prepare(row * rows)?;
     stream.begin_capture(CAPTURE)?;
-    let captured = handle.rows(row).init_each(&states).run_into_with_totals(&chunk, &mut output, &mut after);
+    let captured = handle.rows(row).init_each(&states).totals_into(&mut after).run_into(&chunk, &mut output);
     let copied = stream.memcpy_dtod(&after, &mut states);
     let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
     captured?;
@@ -165,10 +160,10 @@ fn without_elements() -> Outcome {
     let (offsets, values) = (stream.clone_htod(&[0_u32; 4])?, stream.clone_htod(&[1_i32, 2, 3])?);
     let input = stream.null::<i32>()?;
     let sums = scanner.scan(ops::sum::<i32>());
-    let (_, totals) = sums.on(&stream).by_offsets(&offsets).init_each(&values).run_with_totals(&input)?;
+    let (_, totals) = sums.on(&stream).by_offsets(&offsets).init_each(&values).with_totals().run(&input)?;
     same(&stream.clone_dtoh(&totals)?, &[1, 2, 3], "values")?;
     let with_one = scanner.scan(ops::sum::<i32>()).init(7);
-    let (_, totals) = with_one.on(&stream).by_offsets(&offsets).run_with_totals(&input)?;
+    let (_, totals) = with_one.on(&stream).by_offsets(&offsets).with_totals().run(&input)?;
     same(&stream.clone_dtoh(&totals)?, &[7, 7, 7], "one value")?;
     let mut buffer = stream.clone_htod(&[1_i32; 6])?;
     let found = sums.on(&stream).rows(3).init_each(&values).run_in_place(&mut buffer);
@@ -179,10 +174,10 @@ fn without_elements() -> Outcome {
     let found = sums.on(&stream).by_flags(&flags).init_each(&values).run_in_place(&mut buffer);
     ensure(matches!(found, Err(Error::Plan(PlanError::NoSegmentIndex { .. }))), || format!("{found:?}"))?;
     let mut totals = stream.alloc_zeros::<i32>(2)?;
-    let handle = sums.on(&stream).rows(3).prepare_with_totals(6)?;
+    let handle = sums.on(&stream).rows(3).with_totals().prepare(6)?;
     let found = handle.rows(3).run_in_place(&mut buffer);
     ensure(matches!(found, Err(Error::HandleMismatch { .. })), || format!("{found:?}"))?;
-    handle.rows(3).run_in_place_with_totals(&mut buffer, &mut totals)?;
+    handle.rows(3).totals_into(&mut totals).run_in_place(&mut buffer)?;
     same(&stream.clone_dtoh(&totals)?, &[3, 3], "in place")
 }
 
@@ -196,7 +191,7 @@ fn offsets_that_do_not_ascend() -> Outcome {
         drop(stream.clone_htod(&vec![u32::MAX; offsets.len() - 1])?);
         let heads = stream.clone_htod(&offsets)?;
         let sums = scanner.scan(ops::sum::<u32>()).init(7);
-        let (_, totals) = sums.on(&stream).by_offsets(&heads).run_with_totals(&input)?;
+        let (_, totals) = sums.on(&stream).by_offsets(&heads).with_totals().run(&input)?;
         let totals = stream.clone_dtoh(&totals)?;
         ensure(totals.iter().all(|total| (7..=71).contains(total)), || format!("{offsets:?}: {totals:?}"))?;
     }

@@ -33,10 +33,10 @@ pub(crate) fn add(trials: &mut Trials) {
                 rest = later;
                 if len == 0 {
                     let nothing = stream.null()?;
-                    after = scan.on(&stream).init_from(&before).run_with_total(&nothing)?.1.ok_or("no total")?;
+                    after = scan.on(&stream).init_from(&before).with_total().run(&nothing)?.1.ok_or("no total")?;
                 } else {
                     let (chunk, mut output) = (stream.clone_htod(chunk)?, stream.clone_htod(chunk)?);
-                    scan.on(&stream).init_from(&before).run_into_with_total(&chunk, &mut output, &mut after)?;
+                    scan.on(&stream).init_from(&before).total_into(&mut after).run_into(&chunk, &mut output)?;
                     found.extend(stream.clone_dtoh(&output)?);
                 }
                 std::mem::swap(&mut before, &mut after);
@@ -58,7 +58,7 @@ pub(crate) fn add(trials: &mut Trials) {
                 false => (scanner.scan(Op::new()), ScanSpec::inclusive()),
                 true => (scanner.scan(Op::new()).exclusive(), ScanSpec::exclusive()),
             };
-            let prepared = scan.on(&stream).init_late(&late).prepare_with_total(1_500_007)?;
+            let prepared = scan.on(&stream).init_late(&late).with_total().prepare(1_500_007)?;
             for (number, len) in CHUNKS.into_iter().filter(|&len| len > 0).enumerate() {
                 let (input, value) = (inputs::<Op>(len), Op::input(number as u64 + 5));
                 let on_device = other.clone_htod(&[value])?;
@@ -68,7 +68,7 @@ pub(crate) fn add(trials: &mut Trials) {
                     0 => scan.on(&stream).init_late(&late),
                     _ => prepared.init_late(&late),
                 };
-                run.run_in_place_with_total(&mut buffer, &mut total)?;
+                run.total_into(&mut total).run_in_place(&mut buffer)?;
                 // The scan is on its way, or runs.
                 std::thread::sleep(std::time::Duration::from_millis(3));
                 if number % 3 == 0 {

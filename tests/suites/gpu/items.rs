@@ -118,7 +118,7 @@ pub(crate) fn add(trials: &mut Trials) {
             let input: Vec<_> = (0..LENGTHS[index % 4].min(20_000)).map(stamp).collect();
             let first = stamp(1 << 40);
             let scan = scanner.scan(Leading).strategy(strategy);
-            let (found, total) = scan.run_with_total(&input)?;
+            let (found, total) = scan.with_total().run(&input)?;
             let expected = reference::scan(&Leading, ScanKind::Inclusive, None, &input);
             ensure(bits(&found) == bits(&expected), || format!("{strategy}"))?;
             ensure(total == expected.last().copied(), || format!("{strategy}: {total:?}"))?;

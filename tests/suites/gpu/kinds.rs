@@ -77,19 +77,19 @@ fn offsets() -> Outcome {
         let mut expected = vec![0_u32; len + 1];
         counts.iter().enumerate().for_each(|(index, count)| expected[index + 1] = expected[index] + count);
         let sums = scanner.scan(ops::sum()).exclusive();
-        let handle = sums.on(&stream).prepare_with_total(len)?;
+        let handle = sums.on(&stream).with_total().prepare(len)?;
         for prepared in [false, true] {
             let mut offsets = stream.clone_htod(&vec![u32::MAX; len + 1])?;
             let (mut begins, mut end) = offsets.split_at_mut(len);
             match prepared {
-                true => handle.run_into_with_total(&device_counts, &mut begins, &mut end)?,
-                false => sums.on(&stream).run_into_with_total(&device_counts, &mut begins, &mut end)?,
+                true => handle.total_into(&mut end).run_into(&device_counts, &mut begins)?,
+                false => sums.on(&stream).total_into(&mut end).run_into(&device_counts, &mut begins)?,
             }
             ensure(stream.clone_dtoh(&offsets)? == expected, || format!("{len} counts, prepared: {prepared}"))?;
         }
         let mut rests = stream.clone_htod(&vec![u32::MAX; len + 1])?;
         let (mut all, mut behind) = rests.split_at_mut(1);
-        sums.clone().reverse().on(&stream).run_into_with_total(&device_counts, &mut behind, &mut all)?;
+        sums.clone().reverse().on(&stream).total_into(&mut all).run_into(&device_counts, &mut behind)?;
         let expected: Vec<u32> = expected.iter().map(|offset| expected[len] - offset).collect();
         ensure(stream.clone_dtoh(&rests)? == expected, || format!("{len} counts from the end"))?;
     }
@@ -203,8 +203,8 @@ fn neighbours() -> Outcome {
         scan(&scanner).rows(row).run_into(host(), &mut of_host)?;
         ensure(of_host == wanted, || format!("{rows} rows of {row}, in host memory"))?;
         for axis in [Axis::of(&[row, rows], 0)?, Axis::of(&[rows, row], 1)?] {
-            scan(&cpu).axis(axis.clone()).run_into(host(), &mut wanted)?;
-            scan(&scanner).axis(axis.clone()).on(&stream).run_into(device(), &mut found)?;
+            scan(&cpu).along(axis.clone()).run_into(host(), &mut wanted)?;
+            scan(&scanner).on(&stream).along(axis.clone()).run_into(device(), &mut found)?;
             ensure(stream.clone_dtoh(&found)? == wanted, || format!("{axis:?}"))?;
         }
     }
@@ -231,15 +231,15 @@ fn own_strides() -> Outcome {
         let tokens: Vec<u32> = (0..len as u64).map(|i| mixed(!i) as u32).collect();
         let (device_gates, device_tokens) = (stream.clone_htod(&gates)?, stream.clone_htod(&tokens)?);
         let scan = |scanner: &Scanner| match turn % 2 {
-            0 => scanner.scan(Recurrence).axis(axis.clone()),
-            _ => scanner.scan(Recurrence).reverse().axis(axis.clone()),
+            0 => scanner.scan(Recurrence),
+            _ => scanner.scan(Recurrence).reverse(),
         };
         let (mut wanted, mut of_host, mut found) = (vec![0; len], vec![0; len], stream.alloc_zeros::<u32>(len)?);
-        scan(&cpu).run_into((strided(&gates, strides), &tokens), &mut wanted)?;
-        scan(&scanner).run_into((strided(&gates, strides), &tokens), &mut of_host)?;
+        scan(&cpu).along(axis.clone()).run_into((strided(&gates, strides), &tokens), &mut wanted)?;
+        scan(&scanner).along(axis.clone()).run_into((strided(&gates, strides), &tokens), &mut of_host)?;
         ensure(of_host == wanted, || format!("{axis:?}, {strides:?}, in host memory"))?;
         let inputs = (device_strided(&device_gates, strides), &device_tokens);
-        scan(&scanner).on(&stream).run_into(inputs, &mut found)?;
+        scan(&scanner).on(&stream).along(axis.clone()).run_into(inputs, &mut found)?;
         let found = stream.clone_dtoh(&found)?;
         let wrong: Vec<_> = (0..len).filter(|&i| found[i] != wanted[i]).collect();
         ensure(wrong.is_empty(), || {
@@ -249,8 +249,9 @@ fn own_strides() -> Outcome {
         })?;
     }
     let (few, mut states) = (stream.clone_htod(&[1_u32; 12])?, stream.alloc_zeros::<u32>(12)?);
-    let along = scanner.scan(Recurrence).axis(Axis::of(&[3, 4], 0)?);
-    let found = along.on(&stream).run_into((&few, device_strided(&few, &[5, 1])), &mut states);
+    let recurrence = scanner.scan(Recurrence);
+    let along = recurrence.on(&stream).along(Axis::of(&[3, 4], 0)?);
+    let found = along.run_into((&few, device_strided(&few, &[5, 1])), &mut states);
     ensure(matches!(found, Err(Error::StridedLength { array: 1, expected: 14, .. })), || "too few items".to_owned())?;
     let found = scanner.scan(Recurrence).on(&stream).run_into((&few, device_strided(&few, &[1])), &mut states);
     ensure(matches!(found, Err(Error::Plan(_))), || "strides without an axis".to_owned())
@@ -288,7 +289,7 @@ fn host_arrays() -> Outcome {
                     let inputs = (indices(), &gates);
                     recurrence(scanner).rows(len).run_into(inputs, &mut rows[at])?;
                     let inputs = (&gates, indices());
-                    recurrence(scanner).run_into_with_total(inputs, discard())
+                    recurrence(scanner).with_total().run_into(inputs, discard())
                 };
                 totals.push(tracing::subscriber::with_default(spans.subscriber(tracing::Level::TRACE), run)?);
             }
@@ -316,9 +317,10 @@ fn host_arrays() -> Outcome {
         let mut states = [vec![9_u32; axis.len()], vec![9_u32; axis.len()]];
         let mut totals = [AffineU32::inputs(70, 1), AffineU32::inputs(70, 1)];
         for (at, scanner) in [&cpu, &scanner].into_iter().enumerate() {
-            let down = scanner.scan(Recurrence).axis(axis.clone());
+            let down = scanner.scan(Recurrence);
+            let down = down.along(axis.clone());
             down.run_into((&gates, indices()), &mut states[at])?;
-            down.run_into_with_totals((&gates, indices()), discard(), &mut totals[at])?;
+            down.totals_into(&mut totals[at]).run_into((&gates, indices()), discard())?;
         }
         ensure(states[0] == states[1] && bits(&totals[0]) == bits(&totals[1]), || "along an axis".to_owned())?;
     }
@@ -400,7 +402,7 @@ fn several() -> Outcome {
         let (wanted, wanted_kinds) = tokens_of(&text);
         let (mut numbers, mut kinds) = (vec![0; wanted.len()], vec![0; wanted.len()]);
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        let read = scanner.scan(Tokenizer).run_into_with_total(&text, outputs)?;
+        let read = scanner.scan(Tokenizer).with_total().run_into(&text, outputs)?;
         let same = read.map(|read| read.tokens as usize) == Some(wanted.len()) && numbers == wanted;
         ensure(same && kinds == wanted_kinds, || format!("tokens in host memory, {len}"))?;
         let text = stream.clone_htod(&text)?;
@@ -408,7 +410,7 @@ fn several() -> Outcome {
             (stream.alloc_zeros::<u32>(wanted.len().max(1))?, stream.alloc_zeros::<u8>(wanted.len().max(1))?);
         let mut read = stream.clone_htod(&[Reading { number: 0, is_open: false, tokens: 0 }])?;
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        scanner.scan(Tokenizer).on(&stream).run_into_with_total(&text, outputs, &mut read)?;
+        scanner.scan(Tokenizer).on(&stream).total_into(&mut read).run_into(&text, outputs)?;
         let same = stream.clone_dtoh(&numbers)?[..wanted.len()] == wanted;
         let same = same && stream.clone_dtoh(&kinds)?[..wanted.len()] == wanted_kinds;
         ensure(same && stream.clone_dtoh(&read)?[0].tokens as usize == wanted.len(), || format!("tokens, {len}"))?;
@@ -418,7 +420,7 @@ fn several() -> Outcome {
         let bytes = stream.clone_htod(&bytes)?;
         let (mut written, mut count) = (stream.alloc_zeros::<u8>(3 * len)?, stream.alloc_zeros::<u32>(1)?);
         let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
-        scan.on(&stream).run_into_with_total(&bytes, scatter_computed((&mut written,)), &mut count)?;
+        scan.on(&stream).total_into(&mut count).run_into(&bytes, scatter_computed((&mut written,)))?;
         let count = stream.clone_dtoh(&count)?[0] as usize;
         let same = count == wanted.len() && stream.clone_dtoh(&written)?.starts_with(&wanted);
         ensure(same, || format!("digits, {len}"))?;
@@ -441,12 +443,11 @@ fn filters() -> Outcome {
         let wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
         let mut kept = vec![0; len];
         let outputs = scatter_computed((&mut kept,));
-        let count = scan.clone().run_into_with_total(&input, outputs)?;
+        let count = scan.clone().with_total().run_into(&input, outputs)?;
         ensure(count == Some(wanted.len() as u32) && kept.starts_with(&wanted), || format!("host memory, {len}"))?;
         let (device_input, mut kept) = (stream.clone_htod(&input)?, stream.alloc_zeros::<u64>(wanted.len().max(1))?);
         let mut count = stream.alloc_zeros::<u32>(1)?;
-        let run = scan.on(&stream);
-        run.run_into_with_total(&device_input, scatter_computed((&mut kept,)), &mut count)?;
+        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_computed((&mut kept,)))?;
         let kept = stream.clone_dtoh(&kept)?;
         ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}"))?;
         ensure(kept.starts_with(&wanted), || format!("device memory, {len}"))?;
@@ -454,7 +455,7 @@ fn filters() -> Outcome {
         let room = wanted.len() / 2;
         let mut kept = stream.clone_htod(&vec![7_u64; wanted.len() + 1])?;
         let outputs = &mut kept.slice_mut(..room);
-        run.run_into_with_total(&device_input, scatter_computed((outputs,)), &mut count)?;
+        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_computed((outputs,)))?;
         let kept = stream.clone_dtoh(&kept)?;
         ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}, too little room"))?;
         let rest = kept[room..].iter().all(|item| *item == 7);
@@ -462,8 +463,7 @@ fn filters() -> Outcome {
         // A count at its end: nothing but the first results has a place.
         let scan = scan.clone().init(u32::MAX - 3);
         let mut kept = stream.clone_htod(&vec![7_u64; len])?;
-        let run = scan.on(&stream);
-        run.run_into_with_total(&device_input, scatter_computed((&mut kept,)), &mut count)?;
+        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_computed((&mut kept,)))?;
         let expected = (u32::MAX - 3).saturating_add(wanted.len() as u32);
         ensure(stream.clone_dtoh(&count)? == [expected], || format!("the count of {len}, at its end"))?;
         ensure(stream.clone_dtoh(&kept)? == vec![7; len], || format!("device memory, {len}, at its end"))?;
@@ -495,9 +495,9 @@ fn lengths() -> Outcome {
         let untouched = MapU32 { a: 9, b: 9 };
         let mut len = stream.clone_htod(&[0_u64])?;
         let handle = if restarts {
-            scan.on(&stream).by_flags(&flags).len_from(&len).prepare_with_total(most)?
+            scan.on(&stream).by_flags(&flags).len_from(&len).with_total().prepare(most)?
         } else {
-            scan.on(&stream).len_from(&len).prepare_with_total(most)?
+            scan.on(&stream).len_from(&len).with_total().prepare(most)?
         };
         for told in [most / 2 + 1, 0, most, 1, most + 5, most / 3] {
             stream.memcpy_htod(&[told as u64], &mut len)?;
@@ -514,7 +514,7 @@ fn lengths() -> Outcome {
                     false => scan.on(&stream).len_from(&len),
                 };
                 let run = if restarts { run.by_flags(&flags) } else { run };
-                run.run_into_with_total(&device_input, &mut output, &mut found)?;
+                run.total_into(&mut found).run_into(&device_input, &mut output)?;
                 let what = || format!("{told} of {most} elements, prepared: {prepared}");
                 ensure(bits(&stream.clone_dtoh(&output)?) == bits(&expected), what)?;
                 ensure(stream.clone_dtoh(&found)?.first().copied() == total, || what() + ": the total")?;

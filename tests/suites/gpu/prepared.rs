@@ -19,6 +19,7 @@ use scan_tests::{
     operators::{Interval, PolynomialHash, TestOperator, first_difference, mixed},
     reference::{self, WAYS},
     spans::Spans,
+    words,
 };
 
 use crate::{Outcome, Trials, cases::Case, ensure};
@@ -64,6 +65,12 @@ fn compare<Op: TestOperator>(output: &[Op::Item], case: &Case<Op>, way: usize, w
 pub(crate) fn add(trials: &mut Trials) {
     for (index, strategy) in STRATEGIES.into_iter().enumerate() {
         let name = strategy.map_or_else(|| "default".to_owned(), |strategy| strategy.carry.to_string());
+        trials.add("every_word_of_a_call", || {
+            let scanner = Scanner::cuda(0)?;
+            let stream = scanner.context().ok_or("no context")?.new_stream()?;
+            words::on_host(&scanner)?;
+            words::on_device(&scanner, &stream)
+        });
         trials.add(format!("kept_workspace: {name}"), move || {
             up_and_down::<Interval>(index)?;
             up_and_down::<ops::Sum<i32>>(index)
@@ -346,11 +353,10 @@ fn handles_of_one_stream() -> Outcome {
     let sums = ops::sum::<u32>;
     let scanned = cpu.scan(sums()).run(&input)?;
     let total = cpu.reduce(sums()).run(&input)?;
-    let of_columns = cpu.scan(sums()).axis(down.clone()).run(&input)?;
-    let along = scanner.scan(sums()).axis(down);
-    let with_total = scanner.scan(sums()).on(&stream).prepare_with_total(input.len())?;
+    let of_columns = cpu.scan(sums()).along(down.clone()).run(&input)?;
+    let with_total = scanner.scan(sums()).on(&stream).with_total().prepare(input.len())?;
     let reduce = scanner.reduce(sums()).on(&stream).prepare(input.len())?;
-    let axis = along.on(&stream).prepare(input.len())?;
+    let axis = scanner.scan(sums()).on(&stream).along(down).prepare(input.len())?;
     let device_input = stream.clone_htod(&input)?;
     on_threads(6, |thread| {
         for run in 0..25 {
@@ -359,7 +365,7 @@ fn handles_of_one_stream() -> Outcome {
             let mut result = stream.alloc_zeros::<u32>(1)?;
             match (thread + run) % 3 {
                 0 => {
-                    with_total.run_into_with_total(&device_input, &mut output, &mut result)?;
+                    with_total.total_into(&mut result).run_into(&device_input, &mut output)?;
                     ensure(stream.clone_dtoh(&output)? == scanned, || what("a scan"))?;
                     ensure(stream.clone_dtoh(&result)? == [total], || what("its total"))?;
                 }
@@ -418,14 +424,14 @@ fn totals_and_segments() -> Outcome {
     let input = stream.clone_htod(case.input(longest))?;
     let mut output = stream.clone_htod(case.input(longest))?;
     let mut total = stream.clone_htod(case.input(1))?;
-    let with_total = scan.on(&stream).prepare_with_total(longest)?;
+    let with_total = scan.on(&stream).with_total().prepare(longest)?;
     for len in lengths(longest) {
-        with_total.run_into_with_total(&input.slice(..len), &mut output.slice_mut(..len), &mut total)?;
+        with_total.total_into(&mut total).run_into(&input.slice(..len), &mut output.slice_mut(..len))?;
         let (output, total) = (stream.clone_dtoh(&output.slice(..len))?, stream.clone_dtoh(&total)?);
         compare(&output, &case, way, || "with total".to_owned())?;
         ensure(first_difference(&total, &output[len - 1..]).is_none(), || format!("total of {len} elements"))?;
     }
-    with_total.run_into_with_total(&input.slice(..0), &mut output.slice_mut(..0), &mut total)?;
+    with_total.total_into(&mut total).run_into(&input.slice(..0), &mut output.slice_mut(..0))?;
     let of_empty = stream.clone_dtoh(&total)?;
     ensure(first_difference(&of_empty, &[Interval::initial_value()]).is_none(), || "total of nothing".to_owned())?;
 

@@ -38,7 +38,7 @@ pub(crate) fn add(trials: &mut Trials) {
                 let input = inputs::<PolynomialHash>(len);
                 let scan = configure::<PolynomialHash>(&scanner, (ScanKind::Exclusive, with_initial_value));
                 let scan = scan.strategy(strategy).threads(32);
-                let (output, total) = scan.run_with_total(&input)?;
+                let (output, total) = scan.with_total().run(&input)?;
                 let expected = sum_of::<PolynomialHash>(with_initial_value, &input);
                 ensure(total == expected, || format!("{strategy}, length {len}: {total:?}, not {expected:?}"))?;
                 ensure(output == scan.run(&input)?, || format!("{strategy}, length {len}: the scan is another"))?;
@@ -103,14 +103,14 @@ fn totals<Op: TestOperator>() -> Outcome {
             let input = inputs::<Op>(len);
             let scan = configure::<Op>(&scanner, way);
             let (output, total) = match len {
-                0 => scan.on(&stream).run_with_total(&stream.null()?)?,
-                _ => scan.on(&stream).run_with_total(&stream.clone_htod(&input)?)?,
+                0 => scan.on(&stream).with_total().run(&stream.null()?)?,
+                _ => scan.on(&stream).with_total().run(&stream.clone_htod(&input)?)?,
             };
             let total = total.map(|total| stream.clone_dtoh(&total)).transpose()?;
             if len > 0 {
                 let device_input = stream.clone_htod(&input)?;
                 let (mut again, mut sum) = (stream.clone_htod(&input)?, stream.clone_htod(&[input[0]])?);
-                scan.on(&stream).run_into_with_total(&device_input, &mut again, &mut sum)?;
+                scan.on(&stream).total_into(&mut sum).run_into(&device_input, &mut again)?;
                 let same = bits(&stream.clone_dtoh(&again)?) == bits(&stream.clone_dtoh(&output)?);
                 let sums = Some(bits(&stream.clone_dtoh(&sum)?)) == total.as_ref().map(|total| bits(total));
                 ensure(same && sums, || format!("{way:?}, length {len}: into slices of the caller's"))?;

@@ -84,7 +84,7 @@ fn compare<Op: TestOperator>(way: (ScanKind, bool), input: &[Op::Item]) -> Outco
         let wrong = first_difference(found, &expected);
         ensure(wrong.is_none(), || format!("{what}, {way:?}, {} elements: wrong from {wrong:?} on", input.len()))
     };
-    let (output, total) = scan.run_with_total(input)?;
+    let (output, total) = scan.with_total().run(input)?;
     same(&output, "host memory")?;
     let sum = reference::total_back(&Op::new(), way.1.then(Op::initial_value), input).ok_or("no elements")?;
     ensure(first_difference(&[total.ok_or("no total")?], &[sum]).is_none(), || format!("total, {way:?}"))?;
@@ -120,7 +120,7 @@ fn restarting<Op: TestOperator>(lengths: &[usize], input: fn(&[bool]) -> Vec<Op:
                 let what = format!("{way:?}, head_source {head_source}, {len} elements, heads {}", pattern.0);
                 ensure(wrong.is_none(), || format!("{what}: wrong from {wrong:?} on"))
             };
-            restart!(scan.clone(), heads, |vector| vector, |scan| same(&scan.run(&input)?)?);
+            same(&heads.of(&scan).run(&input)?)?;
             let mut buffer = stream.clone_htod(&input)?;
             let on_stream = scan.on(&stream);
             restart!(on_stream, heads, |vector| stream.clone_htod(vector)?, |scan| {

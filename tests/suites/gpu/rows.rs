@@ -52,7 +52,7 @@ fn of<Op: TestOperator>(matrices: &[(usize, usize)], input: fn(&[bool]) -> Vec<O
                 let wrong = first_difference(found, &expected);
                 ensure(wrong.is_none(), || format!("{what}, {spec}, {rows} rows of {row}: wrong from {wrong:?} on"))
             };
-            same(&scan.clone().rows(row).run(&input)?, "host memory")?;
+            same(&scan.rows(row).run(&input)?, "host memory")?;
             let mut buffer = stream.clone_htod(&input)?;
             let output = scan.on(&stream).rows(row).run(&buffer)?;
             same(&stream.clone_dtoh(&output)?, "device memory")?;

@@ -88,7 +88,7 @@ fn long<Op: TestOperator>(strategy: Option<Strategy>, len: usize, input: Inputs<
         let input = input(&begins);
         let heads = Heads::new(head_source, &begins);
         let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
-        let result = restart!(scan(), heads, |vector| vector, |scan| scan.run(&input)?);
+        let result = heads.of(&scan()).run(&input)?;
         same(&result, &expected, || format!("{way:?}, head_source {head_source}, length {len}, heads {}", pattern.0))?;
     }
     Ok(())
@@ -123,7 +123,7 @@ fn climb<Op: TestOperator>(rung: Rung, head_sources: usize, lengths: &[usize], i
             let input = input(&begins);
             let heads = Heads::new(rung.index * head_sources + run % head_sources, &begins);
             let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
-            let result = restart!(scan(), heads, |vector| vector, |scan| scan.run(&input)?);
+            let result = heads.of(&scan()).run(&input)?;
             same(&result, &expected, || format!("{way:?}, length {len}, heads {}", pattern.0))?;
         }
     }

@@ -68,7 +68,7 @@ fn every_kind(staging: Staging) -> Outcome {
         let mut buffer = hashes[..len].to_vec();
         scan.run_in_place(&mut buffer)?;
         ensure(buffer == expected, || what("in place"))?;
-        let (output, total) = scan.run_with_total(&hashes[..len])?;
+        let (output, total) = scan.with_total().run(&hashes[..len])?;
         ensure(output == expected && total == expected.last().copied(), || what("with total"))?;
         ensure(Some(scanner.reduce(PolynomialHash).run(&hashes[..len])?) == total, || what("reduction"))?;
 
@@ -105,8 +105,8 @@ fn chunks() -> Outcome {
         };
         let what = |kind: &str| format!("{kind}, reversed: {reversed}");
         for len in [1, 12_500, 12_501, 719_999] {
-            let found = scan_on(&scanner).run_with_total(&input[..len])?;
-            ensure(found == scan_on(&cpu).run_with_total(&input[..len])?, || what("with total"))?;
+            let found = scan_on(&scanner).with_total().run(&input[..len])?;
+            ensure(found == scan_on(&cpu).with_total().run(&input[..len])?, || what("with total"))?;
         }
         for row in [1, 900, 12_000, 90_000] {
             let (mut found, expected) = (input.clone(), scan_on(&cpu).rows(row).run(&input)?);
@@ -184,28 +184,29 @@ fn chunks_of_segments(way: usize) -> Outcome {
         let narrow: Vec<u32> = offsets.iter().map(|at| *at as u32).collect();
         let states = cpu.scan(PolynomialHash).run(&input[..offsets.len() - 1])?;
 
-        let found = expected.clone().by_flags(&flags).run_with_total(&input)?;
-        ensure(ours.clone().by_flags(&flags).run_with_total(&input)? == found, || what("flags"))?;
-        ensure(ours.clone().by_bits(&bits).run_with_total(&input)? == found, || what("bits"))?;
-        ensure(ours.clone().by_keys(&keys).run_with_total(&input)? == found, || what("keys"))?;
-        ensure(ours.clone().by_offsets(&narrow).run(&input)? == found.0, || what("offsets"))?;
+        let found = expected.by_flags(&flags).with_total().run(&input)?;
+        ensure(ours.by_flags(&flags).with_total().run(&input)? == found, || what("flags"))?;
+        ensure(ours.by_bits(&bits).with_total().run(&input)? == found, || what("bits"))?;
+        ensure(ours.by_keys(&keys).with_total().run(&input)? == found, || what("keys"))?;
+        ensure(ours.by_offsets(&narrow).run(&input)? == found.0, || what("offsets"))?;
         let mut outputs = [vec![0; LEN], vec![0; LEN]];
         let [powers, hashes] = &mut outputs;
-        ours.clone().by_flags(&flags).run_into((&inputs[0], &inputs[1]), (powers, hashes))?;
+        ours.by_flags(&flags).run_into((&inputs[0], &inputs[1]), (powers, hashes))?;
         ensure(outputs == arrays(&found.0), || what("arrays"))?;
-        let found = expected.clone().by_offsets(&offsets).run_with_totals(&input)?;
-        ensure(ours.clone().by_offsets(&offsets).run_with_totals(&input)? == found, || what("totals"))?;
-        let found = expected.clone().by_offsets(&offsets).init_each(&states).run_with_totals(&input)?;
-        let each = ours.clone().by_offsets(&narrow).init_each(&states);
-        ensure(each.run_with_totals(&input)? == found, || what("initial values"))?;
+        let found = expected.by_offsets(&offsets).with_totals().run(&input)?;
+        ensure(ours.by_offsets(&offsets).with_totals().run(&input)? == found, || what("totals"))?;
+        let found = expected.by_offsets(&offsets).init_each(&states).with_totals().run(&input)?;
+        let each = ours.by_offsets(&narrow).init_each(&states);
+        ensure(each.clone().with_totals().run(&input)? == found, || what("initial values"))?;
         let mut buffer = input.clone();
-        each.prepare_with_totals(LEN)?.run_in_place(&mut buffer)?;
+        let handle = each.prepare(LEN)?;
+        handle.by_offsets(&narrow).init_each(&states).run_in_place(&mut buffer)?;
         ensure(buffer == found.0, || what("prepared"))?;
     }
     for row in [1_000, 50_000] {
         let states = cpu.scan(PolynomialHash).run(&input[..LEN / row])?;
-        let found = expected.clone().rows(row).init_each(&states).run_with_totals(&input)?;
-        let ours = ours.clone().rows(row).init_each(&states).run_with_totals(&input)?;
+        let found = expected.rows(row).init_each(&states).with_totals().run(&input)?;
+        let ours = ours.rows(row).init_each(&states).with_totals().run(&input)?;
         ensure(ours == found, || format!("rows of {row}"))?;
     }
     Ok(())
@@ -219,8 +220,8 @@ fn chunks_of_reductions() -> Outcome {
         let what = |by: &str| format!("totals by {by}, up to {longest} elements");
         let offsets = offsets_of(longest);
         let keys = keys_of(&offsets);
-        let found = ours.clone().by_offsets(&offsets).run(&input)?;
-        ensure(found == expected.clone().by_offsets(&offsets).run(&input)?, || what("offsets"))?;
+        let found = ours.by_offsets(&offsets).run(&input)?;
+        ensure(found == expected.by_offsets(&offsets).run(&input)?, || what("offsets"))?;
         ensure(ours.by_keys(&keys).run(&input)? == expected.by_keys(&keys).run(&input)?, || what("keys"))?;
     }
     let bytes: Vec<u8> = (0..LEN as u64).map(|i| mixed(i) as u8).collect();
@@ -250,22 +251,22 @@ fn chunks_of_columns() -> Outcome {
         let mut found = vec![input[0]; axis.output_len()];
         let (mut expected, mut totals, mut sums) = (found.clone(), states.clone(), states.clone());
         for way in WAYS {
-            let [ours, theirs] = [&scanner, &cpu].map(|scanner| in_way(way, scanner).axis(axis.clone()));
+            let scans = [&scanner, &cpu].map(|scanner| in_way(way, scanner));
+            let [ours, theirs] = [0, 1].map(|of| scans[of].along(axis.clone()));
             let what = |kind: &str| format!("{kind} {axis:?}, {way:?}");
-            let in_place = theirs.clone();
             theirs.run_into(&input, &mut expected)?;
             ours.run_into(&input, &mut found)?;
             ensure(found == expected, || what("along"))?;
             let [mut powers, mut hashes] = arrays(&vec![input[0]; axis.output_len()]);
-            ours.clone().run_into((&inputs[0], &inputs[1]), (&mut powers, &mut hashes))?;
+            ours.run_into((&inputs[0], &inputs[1]), (&mut powers, &mut hashes))?;
             ensure([powers, hashes] == arrays(&expected), || what("arrays along"))?;
-            theirs.init_each(&states).run_into_with_totals(&input, &mut expected, &mut sums)?;
-            ours.clone().init_each(&states).run_into_with_totals(&input, &mut found, &mut totals)?;
+            theirs.clone().init_each(&states).totals_into(&mut sums).run_into(&input, &mut expected)?;
+            ours.clone().init_each(&states).totals_into(&mut totals).run_into(&input, &mut found)?;
             ensure((&found, &totals) == (&expected, &sums), || what("values and totals along"))?;
             if axis.lies_the_same() {
                 let (mut found, mut expected) = (input.clone(), input.clone());
                 ours.run_in_place(&mut found)?;
-                in_place.run_in_place(&mut expected)?;
+                theirs.run_in_place(&mut expected)?;
                 ensure(found == expected, || what("in place along"))?;
             }
         }
@@ -297,14 +298,14 @@ fn progress() -> Outcome {
         };
         scan.run(&input)?;
         taken("a scan")?;
-        scan.clone().by_flags(&flags).run_with_total(&input)?;
+        scan.by_flags(&flags).with_total().run(&input)?;
         taken("by flags")?;
-        scan.clone().rows(1_000).run_with_totals(&input)?;
+        scan.rows(1_000).with_totals().run(&input)?;
         taken("rows")?;
         let ([x, y], [mut powers, mut hashes]) = (arrays(&input), arrays(&input));
         scan.clone().run_into((&x, &y), (&mut powers, &mut hashes))?;
         taken("arrays")?;
-        scan.clone().axis(Axis::of(&[LEN / 2, 2], 0)?).run(&input)?;
+        scan.along(Axis::of(&[LEN / 2, 2], 0)?).run(&input)?;
         taken("an axis")?;
         scan.prepare(LEN)?.run_in_place(&mut input.clone())?;
         taken("prepared")?;

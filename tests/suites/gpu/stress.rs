@@ -18,7 +18,6 @@ use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
     reference::{self, WAYS},
-    restart,
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, places},
     strategies::LOOK_AHEAD,
 };
@@ -200,7 +199,7 @@ fn segmented_rounds<Op: TestOperator>(
         let input = input(&begins);
         let heads = Heads::new(head_source, &begins);
         let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
-        let found = restart!(scan.clone(), heads, |vector| vector, |scan| scan.run(&input)?);
+        let found = heads.of(&scan).run(&input)?;
         let wrong = first_difference(&found, &expected);
         ensure(wrong.is_none(), || {
             format!("{}, {way:?}, {len} elements, heads {}: wrong from {wrong:?} on", type_name::<Op>(), pattern.0)

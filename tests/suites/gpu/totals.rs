@@ -62,12 +62,12 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
                 ensure(bits(&stream.clone_dtoh(found)?) == bits(&[total]), || what(how) + ": another total")
             };
             restart!(scan.on(&stream), heads, |vector| stream.clone_htod(vector)?, |scan| {
-                scan.run_into_with_total(&device_input, &mut output, &mut found)?;
+                scan.clone().total_into(&mut found).run_into(&device_input, &mut output)?;
                 right(&stream, &output, &found, "into a slice")?;
                 stream.memcpy_dtod(&device_input, &mut output)?;
-                scan.run_in_place_with_total(&mut output, &mut found)?;
+                scan.clone().total_into(&mut found).run_in_place(&mut output)?;
                 right(&stream, &output, &found, "in place")?;
-                let handle = scan.prepare_with_total(len)?;
+                let handle = scan.clone().with_total().prepare(len)?;
                 let error = handle.run_into(&device_input, &mut output).err();
                 ensure(matches!(error, Some(Error::HandleMismatch { .. })), || {
                     what("without what it was prepared for")
@@ -75,9 +75,9 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
             });
             let device_heads = stream.clone_htod(&heads.bytes())?;
             if head_source == 0 {
-                let handle = scan.on(&stream).by_flags(&device_heads).prepare_with_total(len)?;
+                let handle = scan.on(&stream).by_flags(&device_heads).with_total().prepare(len)?;
                 stream.memcpy_dtod(&device_input, &mut output)?;
-                handle.by_flags(&device_heads).run_in_place_with_total(&mut output, &mut found)?;
+                handle.by_flags(&device_heads).total_into(&mut found).run_in_place(&mut output)?;
                 right(&stream, &output, &found, "prepared")?;
             }
         }
@@ -117,7 +117,7 @@ fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
                     };
                     ensure(bits(&found) == bits(&expected), || what("a new slice"))?;
                 } else {
-                    reduce.run_into_with_count(&device_input, &mut totals, &mut count)?;
+                    reduce.count_into(&mut count).run_into(&device_input, &mut totals)?;
                     let found = stream.clone_dtoh(&totals.slice(..expected.len()))?;
                     ensure(stream.clone_dtoh(&count)? == [expected.len() as u64], || what("another count"))?;
                     ensure(bits(&found) == bits(&expected), || what("a slice"))?;
@@ -152,7 +152,7 @@ fn totals_of_empty_segments() -> Outcome {
     ensure(found.num_bytes() == 0, || "no rows".to_owned())?;
     let (flags, mut count) = (stream.null::<u8>()?, stream.clone_htod(&[7_u64])?);
     let mut totals = stream.clone_htod(&[1_i32])?;
-    reduce.on(&stream).by_flags(&flags).run_into_with_count(&nothing, &mut totals, &mut count)?;
+    reduce.on(&stream).by_flags(&flags).count_into(&mut count).run_into(&nothing, &mut totals)?;
     ensure(stream.clone_dtoh(&count)? == [0], || "no segments".to_owned())?;
     ensure(stream.clone_dtoh(&totals)? == [1], || "written beyond the results".to_owned())
 }
@@ -165,15 +165,15 @@ fn totals_of_empty_scans<Op: ScanOp + Clone>(op: Op, value: Op::Carry, other: Op
     let device_value = stream.clone_htod(&[value])?;
     for value in [None, Some(value)] {
         let scan = value.into_iter().fold(scanner.scan(op.clone()), Scan::init);
-        let (_, total) = scan.on(&stream).run_with_total(&nothing)?;
+        let (_, total) = scan.on(&stream).with_total().run(&nothing)?;
         let total = total.map(|total| stream.clone_dtoh(&total)).transpose()?;
         ensure(total.map(|total| bits(&total)) == value.map(|value| bits(&[value])), || "a total".to_owned())?;
-        let (_, total) = scan.on(&stream).init_from(&device_value).run_with_total(&nothing)?;
+        let (_, total) = scan.on(&stream).init_from(&device_value).with_total().run(&nothing)?;
         let total = stream.clone_dtoh(&total.ok_or("no total")?)?;
         ensure(bits(&total) == bits(&stream.clone_dtoh(&device_value)?), || "of a value in device memory".to_owned())?;
         let expected = value.or_else(|| op.start()).ok_or("no start")?;
         let mut written = stream.clone_htod(&[other])?;
-        scan.on(&stream).run_into_with_total(&nothing, &mut none, &mut written)?;
+        scan.on(&stream).total_into(&mut written).run_into(&nothing, &mut none)?;
         ensure(bits(&stream.clone_dtoh(&written)?) == bits(&[expected]), || "written".to_owned())?;
     }
     Ok(())
@@ -189,7 +189,7 @@ fn graph() -> Outcome {
     let (mut totals, mut count) = (stream.alloc_zeros::<u32>(len)?, stream.alloc_zeros::<u64>(1)?);
     let sums = scanner.reduce(ops::sum::<u32>()).on(&stream).by_flags(&flags).prepare(len)?;
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-    let captured = sums.by_flags(&flags).run_into_with_count(&input, &mut totals, &mut count);
+    let captured = sums.by_flags(&flags).count_into(&mut count).run_into(&input, &mut totals);
     let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
     captured?;
     for launch in 1..20_usize {
@@ -222,7 +222,7 @@ fn refused() -> Outcome {
     let sums = scanner.reduce(ops::sum::<u32>());
     let error = sums.on(&stream).by_flags(&flags).run(&input).err();
     ensure(matches!(error, Some(Error::UnknownSegments { .. })), || format!("{error:?}"))?;
-    let error = sums.on(&stream).rows(3).run_into_with_count(&input, &mut totals, &mut count).err();
+    let error = sums.on(&stream).rows(3).count_into(&mut count).run_into(&input, &mut totals).err();
     ensure(matches!(error, Some(Error::KnownSegments { segments: 1 })), || format!("{error:?}"))?;
     let error = sums.on(&stream).rows(3).run_into(&input, &mut totals).err();
     ensure(matches!(error, Some(Error::Length { found: 3, expected: 1, .. })), || format!("{error:?}"))?;

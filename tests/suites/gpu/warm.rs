@@ -69,7 +69,7 @@ fn allocate_nothing() -> Outcome {
     let (flags, mut sum) = (stream.alloc_zeros::<u8>(longest)?, stream.alloc_zeros::<f32>(1)?);
     let sums = scanner.scan(ops::sum::<f32>());
     let plain = sums.on(&stream).prepare(longest)?;
-    let total = sums.on(&stream).prepare_with_total(longest)?;
+    let total = sums.on(&stream).with_total().prepare(longest)?;
     let by_flags = sums.on(&stream).by_flags(&flags).prepare(longest)?;
     let reduction = scanner.reduce(ops::sum::<f32>()).on(&stream).prepare(longest)?;
     // A launch each, of every algorithm that is a default: in one block, over all tiles, ahead.
@@ -79,7 +79,7 @@ fn allocate_nothing() -> Outcome {
             let counts = [
                 allocations(|| plain.run_into(&input, &mut output.slice_mut(..len)))?,
                 allocations(|| plain.run_in_place(&mut output.slice_mut(..len)))?,
-                allocations(|| total.run_into_with_total(&input, &mut output.slice_mut(..len), &mut sum))?,
+                allocations(|| total.total_into(&mut sum).run_into(&input, &mut output.slice_mut(..len)))?,
                 allocations(|| by_flags.by_flags(&flags).run_into(&input, &mut output.slice_mut(..len)))?,
                 allocations(|| reduction.run_into(&input, &mut sum))?,
             ];

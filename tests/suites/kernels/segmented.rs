@@ -14,7 +14,6 @@ use scan_tests::{
     },
     planted::each_is_found,
     reference::{self, WAYS},
-    restart,
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
     strategies,
 };
@@ -260,7 +259,7 @@ fn compare_on_the_cpu<Op: TestOperator>(inputs: impl Fn(&[bool]) -> Vec<Op::Item
                 let expected =
                     reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
                 let scan = configure::<Op>(&scanner, way);
-                let result = restart!(scan, heads, |vector| vector, |scan| scan.run(&input).unwrap());
+                let result = heads.of(&scan).run(&input).unwrap();
                 assert!(bits(&result) == bits(&expected), "{len} elements, heads {}, {way:?}, {heads:?}", pattern.0);
             }
         }
@@ -280,7 +279,8 @@ fn segments_on_the_cpu_into_a_buffer_and_in_place_match_the_reference() {
     let scanner = Scanner::cpu();
     let mut buffer = inputs::<PolynomialHash>(begins.len());
     let expected = reference::scan_segments(&PolynomialHash, ScanKind::Exclusive, None, &buffer, &begins);
-    let scan = scanner.scan(PolynomialHash).exclusive().by_flags(&begins);
+    let scan = scanner.scan(PolynomialHash).exclusive();
+    let scan = scan.by_flags(&begins);
     let mut output = buffer.clone();
     scan.run_into(&buffer, &mut output).unwrap();
     assert_eq!(output, expected);

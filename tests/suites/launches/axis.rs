@@ -1,7 +1,7 @@
 //! Calls along an axis, with host slices and with device slices.
 
 use scan_runtime::{
-    Axis,
+    Axis, Error,
     arrays::{device_previous, device_strided, previous, strided},
     ndarray, ops,
 };
@@ -24,48 +24,57 @@ pub(crate) fn add(kinds: &mut Kinds) {
 }
 
 fn host(kinds: &mut Kinds) {
-    kinds.add("host_axis", "sums.axis([100, 64], 0).run(&input)", |calls| {
-        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?), floats(LEN));
+    kinds.add("host_axis", "sums.along([100, 64], 0).run(&input)", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(LEN));
+        let sums = sums.along(Axis::of(&SHAPE, 0)?);
         calls.gives(&input, || sums.run(&input))
     });
-    kinds.add("host_axis_long", "sums.axis([40_000, 8], 0).run_into(&input, &mut output)", |calls| {
-        let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&LONG, 0)?);
+    kinds.add("host_axis_long", "sums.along([40_000, 8], 0).run_into(&input, &mut output)", |calls| {
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let sums = sums.along(Axis::of(&LONG, 0)?);
         let (input, mut output) = (floats(320_000), floats(320_000));
         calls.gives(&input, || {
             zeros(&mut output);
             sums.run_into(&input, &mut output).map(|()| output.clone())
         })
     });
-    kinds.add("host_axis_rows", "sums.axis([100, 64], 1).run(&input), which are rows", |calls| {
-        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?), floats(LEN));
+    kinds.add("host_axis_rows", "sums.along([100, 64], 1).run(&input), which are rows", |calls| {
+        let (sums, input) = (scanner()?.scan(ops::sum::<f32>()), floats(LEN));
+        let sums = sums.along(Axis::of(&SHAPE, 1)?);
         calls.gives(&input, || sums.run(&input))
     });
-    kinds.add("host_axis_in_place", "sums.reverse().axis([100, 64], 0).run_in_place(&mut buffer)", |calls| {
-        let sums = scanner()?.scan(ops::sum::<f32>()).reverse().axis(Axis::of(&SHAPE, 0)?);
+    kinds.add("host_axis_in_place", "sums.reverse().along([100, 64], 0).run_in_place(&mut buffer)", |calls| {
+        let sums = scanner()?.scan(ops::sum::<f32>()).reverse();
+        let sums = sums.along(Axis::of(&SHAPE, 0)?);
         let mut buffer = floats(LEN);
         let input = buffer.clone();
         calls.gives(&input, || sums.run_in_place(&mut buffer).map(|()| buffer.clone()))
     });
-    kinds.add("host_axis_init", "sums.exclusive().init(1.5).axis([100, 64], 0).run(&input)", |calls| {
-        let sums = scanner()?.scan(ops::sum::<f32>()).exclusive().init(1.5).axis(Axis::of(&SHAPE, 0)?);
+    kinds.add("host_axis_init", "sums.exclusive().init(1.5).along([100, 64], 0).run(&input)", |calls| {
+        let sums = scanner()?.scan(ops::sum::<f32>()).exclusive().init(1.5);
+        let sums = sums.along(Axis::of(&SHAPE, 0)?);
         let input = floats(LEN);
         calls.gives(&input, || sums.run(&input))
     });
-    kinds.add("host_axis_each", "axis([100, 64], 0).init_each(&values).run_with_totals(&input)", |calls| {
+    kinds.add("host_axis_each", "axis([100, 64], 0).init_each(&values).with_totals().run(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(64));
-        let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?).init_each(&values);
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let sums = sums.along(Axis::of(&SHAPE, 0)?).init_each(&values);
         let expected = (input.clone(), input[LEN - 64..].to_vec());
-        calls.gives(&expected, || sums.run_with_totals(&input))
+        calls.gives(&expected, || sums.clone().with_totals().run(&input))
     });
     kinds.add("host_axis_rows_each", "axis([100, 64], 1).init_each(&values).run_into_with_totals(…)", |calls| {
         let (input, mut output) = (floats(LEN), floats(LEN));
         let (values, mut totals) = (floats(100), floats(100));
-        let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?).init_each(&values);
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let axis = Axis::of(&SHAPE, 1)?;
         let expected = (input.clone(), lasts(&input, 64));
         calls.gives(&expected, || {
             zeros(&mut output);
             zeros(&mut totals);
-            sums.run_into_with_totals(&input, &mut output, &mut totals).map(|()| (output.clone(), totals.clone()))
+            let sums = sums.along(axis.clone()).init_each(&values);
+            sums.totals_into(&mut totals).run_into(&input, &mut output)?;
+            Ok::<_, Error>((output.clone(), totals.clone()))
         })
     });
     kinds.add(
@@ -74,7 +83,8 @@ fn host(kinds: &mut Kinds) {
         |calls| {
             let axis = Axis::of(&SHAPE, 0)?.input_strides(&[70, 1])?.output_strides(&[80, 1])?;
             let (input, mut output) = (floats(axis.input_len()), floats(axis.output_len()));
-            let sums = scanner()?.scan(ops::sum::<f32>()).axis(axis);
+            let sums = scanner()?.scan(ops::sum::<f32>());
+            let sums = sums.along(axis);
             let mut expected = vec![-1.0; output.len()];
             (0..100).for_each(|row| expected[80 * row..][..64].copy_from_slice(&input[70 * row..][..64]));
             calls.gives(&expected, || {
@@ -84,7 +94,8 @@ fn host(kinds: &mut Kinds) {
         },
     );
     kinds.add("host_axis_transposed", "axis([100, 64], 0) of an array that lies transposed", |calls| {
-        let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?.strides(&[1, 100])?);
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let sums = sums.along(Axis::of(&SHAPE, 0)?.strides(&[1, 100])?);
         let input = floats(LEN);
         calls.gives(&input, || sums.run(&input))
     });
@@ -93,13 +104,15 @@ fn host(kinds: &mut Kinds) {
         let array = ndarray::Array3::from_shape_vec((4, 25, 64), floats(LEN))?;
         calls.gives(&array, || sums.run_axis(&array, ndarray::Axis(1)))
     });
-    kinds.add("host_axis_reduce", "sum.axis([100, 64], 0).run(&input)", |calls| {
-        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?), floats(LEN));
+    kinds.add("host_axis_reduce", "sum.along([100, 64], 0).run(&input)", |calls| {
+        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(LEN));
+        let sum = sum.along(Axis::of(&SHAPE, 0)?);
         calls.gives(&input[LEN - 64..].to_vec(), || sum.run(&input))
     });
-    kinds.add("host_axis_reduce_each", "sum.axis([100, 64], 1).init_each(&values).run(&input)", |calls| {
+    kinds.add("host_axis_reduce_each", "sum.along([100, 64], 1).init_each(&values).run(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(100));
-        let sum = scanner()?.reduce(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?).init_each(&values);
+        let sum = scanner()?.reduce(ops::sum::<f32>());
+        let sum = sum.along(Axis::of(&SHAPE, 1)?).init_each(&values);
         calls.gives(&lasts(&input, 64), || sum.run(&input))
     });
 }
@@ -109,12 +122,14 @@ fn host_columns(kinds: &mut Kinds) {
         "host_axis_columns",
         "a recurrence along an axis, (&gates, &tokens) to &mut states, with totals",
         |calls| {
-            let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
+            let scan = scanner()?.scan(Recurrence);
+            let axis = Axis::of(&SHAPE, 0)?;
             let (gates, tokens, mut states) = (vec![3; LEN], (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             let mut totals = crate::host::maps(64);
             calls.gives(&tokens, || {
                 zeros(&mut states);
-                scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals).map(|()| states.clone())
+                let scan = scan.along(axis.clone());
+                scan.totals_into(&mut totals).run_into((&gates, &tokens), &mut states).map(|()| states.clone())
             })
         },
     );
@@ -122,7 +137,8 @@ fn host_columns(kinds: &mut Kinds) {
         "host_axis_strided",
         "a recurrence along an axis, (strided(&gates, [1, 0]), previous(&tokens, 7))",
         |calls| {
-            let scan = scanner()?.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
+            let scan = scanner()?.scan(Recurrence);
+            let scan = scan.along(Axis::of(&SHAPE, 0)?);
             let (gates, tokens, mut states) =
                 ((0..100).collect::<Vec<u32>>(), (0..LEN as u32).collect::<Vec<_>>(), vec![0; LEN]);
             calls.twice(|| scan.run_into((strided(&gates, &[1, 0]), previous(&tokens, 7)), &mut states))
@@ -131,51 +147,55 @@ fn host_columns(kinds: &mut Kinds) {
 }
 
 fn device(kinds: &mut Kinds) {
-    kinds.add("device_axis", "sums.axis([100, 64], 0).on(&stream).run(&input), which allocates the output", |calls| {
+    kinds.add("device_axis", "sums.along([100, 64], 0).on(&stream).run(&input), which allocates the output", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 0)?);
         let input = on.slice("input", &floats(LEN))?;
-        calls.twice(|| sums.on(&on.stream).run(&input))
+        calls.twice(|| sums.on(&on.stream).along(axis.clone()).run(&input))
     });
-    kinds.add("device_axis_long", "sums.axis([40_000, 8], 0).on(&stream).run_into(&input, &mut output)", |calls| {
+    kinds.add("device_axis_long", "sums.along([40_000, 8], 0).on(&stream).run_into(&input, &mut output)", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&LONG, 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&LONG, 0)?);
         let (input, mut output) = (on.slice("input", &floats(320_000))?, on.slice("output", &floats(320_000))?);
-        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+        calls.launches(1, || sums.on(&on.stream).along(axis.clone()).run_into(&input, &mut output))
     });
-    kinds.add("device_axis_rows", "sums.axis([100, 64], 1).on(&stream).run_into(…), which are rows", |calls| {
+    kinds.add("device_axis_rows", "sums.along([100, 64], 1).on(&stream).run_into(…), which are rows", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 1)?);
         let (input, mut output) = (on.slice("input", &floats(LEN))?, on.slice("output", &floats(LEN))?);
-        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+        calls.launches(1, || sums.on(&on.stream).along(axis.clone()).run_into(&input, &mut output))
     });
-    kinds.add("device_axis_in_place", "sums.reverse().axis([100, 64], 0).on(&stream).run_in_place(…)", |calls| {
+    kinds.add("device_axis_in_place", "sums.reverse().along([100, 64], 0).on(&stream).run_in_place(…)", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).reverse().axis(Axis::of(&SHAPE, 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()).reverse(), Axis::of(&SHAPE, 0)?);
         let mut buffer = on.slice("buffer", &floats(LEN))?;
-        calls.launches(1, || sums.on(&on.stream).run_in_place(&mut buffer))
+        calls.launches(1, || sums.on(&on.stream).along(axis.clone()).run_in_place(&mut buffer))
     });
     kinds.add("device_axis_views", "run_into of views that begin 3 and 5 elements from the beginning", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 0)?);
         let (input, mut output) = (on.slice("input", &floats(LEN + 3))?, on.slice("output", &floats(LEN + 5))?);
         let (input, mut output) = (input.slice(3..), output.slice_mut(5..));
-        calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+        calls.launches(1, || sums.on(&on.stream).along(axis.clone()).run_into(&input, &mut output))
     });
     kinds.add("device_axis_init_from", "axis([100, 64], 0).on(&stream).init_from(&value).run_into(…)", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 0)?);
         let (input, mut output) = (on.slice("input", &floats(LEN))?, on.slice("output", &floats(LEN))?);
         let value = on.slice("value", &[1.5])?;
-        calls.launches(1, || sums.on(&on.stream).init_from(&value).run_into(&input, &mut output))
+        calls.launches(1, || sums.on(&on.stream).along(axis.clone()).init_from(&value).run_into(&input, &mut output))
     });
     kinds.add("device_axis_each", "axis([100, 64], 0), init_each(&values).run_into_with_totals(…)", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 0)?);
         let (input, mut output) = (on.slice("input", &floats(LEN))?, on.slice("output", &floats(LEN))?);
         let (values, mut totals) = (on.slice("values", &floats(64))?, on.slice("totals", &floats(64))?);
         calls.launches(1, || {
-            sums.on(&on.stream).init_each(&values).run_into_with_totals(&input, &mut output, &mut totals)
+            sums.on(&on.stream)
+                .along(axis.clone())
+                .init_each(&values)
+                .totals_into(&mut totals)
+                .run_into(&input, &mut output)
         })
     });
     kinds.add(
@@ -183,11 +203,15 @@ fn device(kinds: &mut Kinds) {
         "axis([100, 64], 1), init_each(&values).run_in_place_with_totals(…)",
         |calls| {
             let on = OnStream::new()?;
-            let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 1)?);
+            let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 1)?);
             let mut buffer = on.slice("buffer", &floats(LEN))?;
             let (values, mut totals) = (on.slice("values", &floats(100))?, on.slice("totals", &floats(100))?);
             calls.launches(1, || {
-                sums.on(&on.stream).init_each(&values).run_in_place_with_totals(&mut buffer, &mut totals)
+                sums.on(&on.stream)
+                    .along(axis.clone())
+                    .init_each(&values)
+                    .totals_into(&mut totals)
+                    .run_in_place(&mut buffer)
             })
         },
     );
@@ -196,9 +220,9 @@ fn device(kinds: &mut Kinds) {
         "axis([100, 64], 0), run_with_totals(&input), which allocates both",
         |calls| {
             let on = OnStream::new()?;
-            let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&SHAPE, 0)?);
+            let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&SHAPE, 0)?);
             let input = on.slice("input", &floats(LEN))?;
-            calls.twice(|| sums.on(&on.stream).run_with_totals(&input))
+            calls.twice(|| sums.on(&on.stream).along(axis.clone()).with_totals().run(&input))
         },
     );
     kinds.add(
@@ -209,8 +233,8 @@ fn device(kinds: &mut Kinds) {
             let axis = Axis::of(&SHAPE, 0)?.input_strides(&[70, 1])?.output_strides(&[80, 1])?;
             let input = on.slice("input", &floats(axis.input_len()))?;
             let mut output = on.slice("output", &floats(axis.output_len()))?;
-            let sums = on.scanner.scan(ops::sum::<f32>()).axis(axis);
-            calls.launches(1, || sums.on(&on.stream).run_into(&input, &mut output))
+            let sums = on.scanner.scan(ops::sum::<f32>());
+            calls.launches(1, || sums.on(&on.stream).along(axis.clone()).run_into(&input, &mut output))
         },
     );
 }
@@ -218,24 +242,24 @@ fn device(kinds: &mut Kinds) {
 fn device_columns(kinds: &mut Kinds) {
     kinds.add("device_axis_columns", "a recurrence along an axis, init_each, with totals", |calls| {
         let on = OnStream::new()?;
-        let scan = on.scanner.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
+        let (scan, axis) = (on.scanner.scan(Recurrence), Axis::of(&SHAPE, 0)?);
         let (gates, tokens) = (on.slice("gates", &[3_u32; LEN])?, on.slice("tokens", &[5_u32; LEN])?);
         let mut states = on.slice("states", &[0_u32; LEN])?;
         let maps = crate::host::maps(64);
         let (values, mut totals) = (on.slice("values", &maps)?, on.slice("totals", &maps)?);
         calls.launches(1, || {
-            let scan = scan.on(&on.stream).init_each(&values);
-            scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals)
+            let scan = scan.on(&on.stream).along(axis.clone()).init_each(&values);
+            scan.totals_into(&mut totals).run_into((&gates, &tokens), &mut states)
         })
     });
     kinds.add("device_axis_strided", "(device_strided(&gates, [1, 0]), device_previous(&tokens, 7))", |calls| {
         let on = OnStream::new()?;
-        let scan = on.scanner.scan(Recurrence).axis(Axis::of(&SHAPE, 0)?);
+        let (scan, axis) = (on.scanner.scan(Recurrence), Axis::of(&SHAPE, 0)?);
         let (gates, tokens) = (on.slice("gates", &[3_u32; 100])?, on.slice("tokens", &[5_u32; LEN])?);
         let mut states = on.slice("states", &[0_u32; LEN])?;
         calls.launches(1, || {
             let inputs = (device_strided(&gates, &[1, 0]), device_previous(&tokens, 7));
-            scan.on(&on.stream).run_into(inputs, &mut states)
+            scan.on(&on.stream).along(axis.clone()).run_into(inputs, &mut states)
         })
     });
 }

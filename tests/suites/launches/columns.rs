@@ -67,11 +67,12 @@ fn host(kinds: &mut Kinds) {
         let scan = scanner()?.scan(Summarize).reverse();
         let (readings, mut hashes, mut factors) = (readings(FEW), vec![0; FEW], vec![0; FEW]);
         let inputs = || (&readings.0, &readings.1, &readings.2);
-        calls.twice(|| scan.run_into_with_total(inputs(), (&mut hashes, &mut factors)))
+        calls.twice(|| scan.with_total().run_into(inputs(), (&mut hashes, &mut factors)))
     });
     kinds.add("host_columns_by_flags", "a recurrence by_flags(&flags)", |calls| {
         let flags = flags(FEW, 70);
-        let scan = scanner()?.scan(Recurrence).by_flags(&flags);
+        let scan = scanner()?.scan(Recurrence);
+        let scan = scan.by_flags(&flags);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
         calls.gives(&tokens, || {
             zeros(&mut states);
@@ -80,11 +81,12 @@ fn host(kinds: &mut Kinds) {
     });
     kinds.add("host_columns_rows_each", "a recurrence, rows(100).init_each(&values), with totals", |calls| {
         let (values, mut totals) = (maps(10), maps(10));
-        let scan = scanner()?.scan(Recurrence).rows(100).init_each(&values);
+        let scan = scanner()?.scan(Recurrence);
         let (gates, tokens, mut states) = (vec![3; FEW], tokens(FEW), vec![0; FEW]);
         calls.gives(&tokens, || {
             zeros(&mut states);
-            scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals).map(|()| states.clone())
+            let scan = scan.rows(100).init_each(&values);
+            scan.totals_into(&mut totals).run_into((&gates, &tokens), &mut states).map(|()| states.clone())
         })
     });
 }
@@ -102,7 +104,7 @@ fn host_places(kinds: &mut Kinds) {
     kinds.add("host_columns_new", "a recurrence, (&gates, &tokens) to a new vector, with the total", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let (gates, tokens) = (vec![3; FEW], tokens(FEW));
-        calls.twice(|| scan.run_with_total((&gates, &tokens)))
+        calls.twice(|| scan.with_total().run((&gates, &tokens)))
     });
     kinds.add("host_scatter", "a recurrence to scatter(&mut states, &places)", |calls| {
         let scan = scanner()?.scan(Recurrence);
@@ -117,7 +119,7 @@ fn host_places(kinds: &mut Kinds) {
     kinds.add("host_indices", "a recurrence, (&gates, indices()) to discard(), with the total", |calls| {
         let scan = scanner()?.scan(Recurrence);
         let gates = vec![3; FEW];
-        calls.twice(|| scan.run_into_with_total((&gates, indices()), discard()))
+        calls.twice(|| scan.with_total().run_into((&gates, indices()), discard()))
     });
     kinds.add("host_neighbours", "a recurrence, (previous(&x, 7), next(&y, 9))", |calls| {
         let scan = scanner()?.scan(Recurrence);
@@ -136,7 +138,7 @@ fn host_places(kinds: &mut Kinds) {
     kinds.add("host_filter", "ops::filter, run_into_with_total(&input, scatter_computed((&mut kept,)))", |calls| {
         let scan = scanner()?.scan(ops::filter::<f32>());
         let (keep, values, mut kept) = (flags(FEW, 7), vec![1.5; FEW], vec![0.0; FEW]);
-        calls.twice(|| scan.run_into_with_total((&keep, &values), scatter_computed((&mut kept,))))
+        calls.twice(|| scan.with_total().run_into((&keep, &values), scatter_computed((&mut kept,))))
     });
 }
 
@@ -167,7 +169,7 @@ fn device(kinds: &mut Kinds) {
             let mut total = on.slice("total", &maps(1))?;
             calls.launches(1, || {
                 let columns = scan.on(&on.stream);
-                columns.run_into_with_total((&kinds, &values, &codes), (&mut hashes, &mut factors), &mut total)
+                columns.total_into(&mut total).run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))
             })
         },
     );
@@ -192,7 +194,7 @@ fn device(kinds: &mut Kinds) {
         let offsets = on.slice("offsets", &offsets)?;
         calls.launches(1, || {
             let scan = scan.on(&on.stream).by_offsets(&offsets).init_each(&values);
-            scan.run_into_with_totals((&gates, &tokens), &mut states, &mut totals)
+            scan.totals_into(&mut totals).run_into((&gates, &tokens), &mut states)
         })
     });
     kinds.add("device_both_results", "ops::with_exclusive, to two arrays", |calls| {
@@ -223,7 +225,7 @@ fn device_places(kinds: &mut Kinds) {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, mut total) = (on.slice("gates", &[3_u32; FEW])?, on.slice("total", &maps(1))?);
-        calls.launches(1, || scan.on(&on.stream).run_into_with_total((&gates, indices()), discard(), &mut total))
+        calls.launches(1, || scan.on(&on.stream).total_into(&mut total).run_into((&gates, indices()), discard()))
     });
     kinds.add("device_neighbours", "rows(100), (device_previous(&x, 7), device_next(&y, 9))", |calls| {
         let on = OnStream::new()?;

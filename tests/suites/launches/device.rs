@@ -87,7 +87,7 @@ fn slices(kinds: &mut Kinds) {
         let text = vec![b'"'; MANY];
         let (input, mut output) = (on.slice("input", &text)?, on.slice("output", &text)?);
         let mut total = on.slice("total", &[0_u8])?;
-        calls.launches(1, || scan.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))
+        calls.launches(1, || scan.on(&on.stream).total_into(&mut total).run_into(&input, &mut output))
     });
     kinds.add(
         "device_strategies",
@@ -102,29 +102,29 @@ fn slices(kinds: &mut Kinds) {
             {
                 let sums = on.scanner.scan(ops::sum::<f32>()).init(1.5).strategy(Strategy { block, carry });
                 calls.record(&format!("{carry}"), || {
-                    sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut total)
+                    sums.on(&on.stream).total_into(&mut total).run_into(&input, &mut output)
                 })?;
             }
             Ok(())
         },
     );
-    kinds.add("device_run_with_total", "sums.on(&stream).run_with_total(&input), which allocates both", |calls| {
+    kinds.add("device_run_with_total", "sums.on(&stream).with_total().run(&input), which allocates both", |calls| {
         let on = OnStream::new()?;
         let (sums, input) = (on.scanner.scan(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
-        calls.twice(|| sums.on(&on.stream).run_with_total(&input))
+        calls.twice(|| sums.on(&on.stream).with_total().run(&input))
     });
     kinds.add("device_run_into_with_total", "run_into_with_total(&input, &mut output, &mut total)", |calls| {
         let on = OnStream::new()?;
         let sums = on.scanner.scan(ops::sum::<f32>());
         let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
         let mut total = on.slice("total", &[0.0])?;
-        calls.launches(1, || sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))
+        calls.launches(1, || sums.on(&on.stream).total_into(&mut total).run_into(&input, &mut output))
     });
     kinds.add("device_run_in_place_with_total", "run_in_place_with_total(&mut buffer, &mut total)", |calls| {
         let on = OnStream::new()?;
         let sums = on.scanner.scan(ops::sum::<f32>());
         let (mut buffer, mut total) = (on.slice("buffer", &floats(FEW))?, on.slice("total", &[0.0])?);
-        calls.launches(1, || sums.on(&on.stream).run_in_place_with_total(&mut buffer, &mut total))
+        calls.launches(1, || sums.on(&on.stream).total_into(&mut total).run_in_place(&mut buffer))
     });
 }
 
@@ -189,7 +189,7 @@ fn segments(kinds: &mut Kinds) {
         let (sums, keys) = (on.scanner.scan(ops::sum::<f32>()), on.slice("keys", &keys(MANY, 70))?);
         let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
         let mut total = on.slice("total", &[0.0])?;
-        calls.launches(1, || sums.on(&on.stream).by_keys(&keys).run_into_with_total(&input, &mut output, &mut total))
+        calls.launches(1, || sums.on(&on.stream).by_keys(&keys).total_into(&mut total).run_into(&input, &mut output))
     });
     kinds.add("device_by_offsets", "sums.on(&stream).by_offsets(&offsets).run_into(…)", |calls| {
         let on = OnStream::new()?;
@@ -211,7 +211,7 @@ fn segments(kinds: &mut Kinds) {
         let mut totals = on.slice("totals", &floats(MANY / 100))?;
         calls.launches(1, || {
             let rows = sums.on(&on.stream).rows(100).init_each(&values);
-            rows.run_into_with_totals(&input, &mut output, &mut totals)
+            rows.totals_into(&mut totals).run_into(&input, &mut output)
         })
     });
     kinds.add("device_offsets_each", "by_offsets(&offsets).init_each(&values).run_in_place_with_totals(…)", |calls| {
@@ -223,13 +223,13 @@ fn segments(kinds: &mut Kinds) {
         let offsets = on.slice("offsets", &offsets)?;
         calls.launches(1, || {
             let segments = sums.on(&on.stream).by_offsets(&offsets).init_each(&values);
-            segments.run_in_place_with_totals(&mut buffer, &mut totals)
+            segments.totals_into(&mut totals).run_in_place(&mut buffer)
         })
     });
-    kinds.add("device_rows_with_totals", "rows(100).run_with_totals(&input), which allocates both", |calls| {
+    kinds.add("device_rows_with_totals", "rows(100).with_totals().run(&input), which allocates both", |calls| {
         let on = OnStream::new()?;
         let (sums, input) = (on.scanner.scan(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
-        calls.twice(|| sums.on(&on.stream).rows(100).run_with_totals(&input))
+        calls.twice(|| sums.on(&on.stream).rows(100).with_totals().run(&input))
     });
 }
 
@@ -256,14 +256,14 @@ fn reductions(kinds: &mut Kinds) {
         let (sum, flags) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("flags", &flags(FEW, 70))?);
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let mut count = on.slice("count", &[0_u64])?;
-        calls.twice(|| sum.on(&on.stream).by_flags(&flags).run_into_with_count(&input, &mut output, &mut count))
+        calls.twice(|| sum.on(&on.stream).by_flags(&flags).count_into(&mut count).run_into(&input, &mut output))
     });
     kinds.add("device_reduce_by_keys", "sum.on(&stream).by_keys(&keys).run_into_with_count(…)", |calls| {
         let on = OnStream::new()?;
         let (sum, keys) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("keys", &keys(MANY, 70))?);
         let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
         let mut count = on.slice("count", &[0_u64])?;
-        calls.twice(|| sum.on(&on.stream).by_keys(&keys).run_into_with_count(&input, &mut output, &mut count))
+        calls.twice(|| sum.on(&on.stream).by_keys(&keys).count_into(&mut count).run_into(&input, &mut output))
     });
     kinds.add("device_reduce_by_offsets", "sum.on(&stream).by_offsets(&offsets).run_into(…)", |calls| {
         let on = OnStream::new()?;

@@ -39,8 +39,8 @@ fn slices(kinds: &mut Kinds) {
         let on = OnStream::new()?;
         let sums = on.scanner.scan(ops::sum::<f32>()).init(1.5);
         let (mut buffer, mut total) = (on.slice("buffer", &floats(FEW))?, on.slice("total", &[0.0])?);
-        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare_with_total(FEW))?;
-        calls.warm("run", 1, || handle.run_in_place_with_total(&mut buffer, &mut total))
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).with_total().prepare(FEW))?;
+        calls.warm("run", 1, || handle.total_into(&mut total).run_in_place(&mut buffer))
     });
     kinds.add("prepared_table", "a handle of an operator with a parameter and a table", |calls| {
         let on = OnStream::new()?;
@@ -88,11 +88,11 @@ fn slices(kinds: &mut Kinds) {
         let (values, mut totals) = (on.slice("values", &maps)?, on.slice("totals", &maps)?);
         let (handle, _) = calls.record("prepare", || {
             let along = scan.on(&on.stream).along(Axis::of(&[100, 64], 0)?).init_each(&values);
-            along.prepare_like_with_totals((&gates, &tokens), &mut states, 6_400)
+            along.with_totals().prepare_like((&gates, &tokens), &mut states, 6_400)
         })?;
         calls.warm("run", 1, || {
             let run = handle.init_each(&values);
-            run.run_into_with_totals((&gates, &tokens), &mut states, &mut totals)
+            run.totals_into(&mut totals).run_into((&gates, &tokens), &mut states)
         })
     });
     kinds.add("prepared_reduce", "a reduction prepared for up to 1,000,000 elements", |calls| {
@@ -104,11 +104,11 @@ fn slices(kinds: &mut Kinds) {
         calls.record("1,000 elements", || handle.run_into(&input.slice(..FEW), &mut output))?;
         Ok(())
     });
-    kinds.add("prepared_axis", "sums.axis([100, 64], 0).on(&stream).prepare(6_400), then run_into", |calls| {
+    kinds.add("prepared_axis", "sums.along([100, 64], 0).on(&stream).prepare(6_400), then run_into", |calls| {
         let on = OnStream::new()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&[100, 64], 0)?);
         let (input, mut output) = (on.slice("input", &floats(6_400))?, on.slice("output", &floats(6_400))?);
-        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).prepare(6_400))?;
+        let (handle, _) = calls.record("prepare", || sums.on(&on.stream).along(axis.clone()).prepare(6_400))?;
         calls.warm("run", 1, || handle.run_into(&input, &mut output))
     });
     kinds.add(
@@ -116,23 +116,25 @@ fn slices(kinds: &mut Kinds) {
         "axis([100, 64], 1), init_from(&value).prepare(6_400), then a run in place",
         |calls| {
             let on = OnStream::new()?;
-            let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 1)?);
+            let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&[100, 64], 1)?);
             let (mut buffer, value) = (on.slice("buffer", &floats(6_400))?, on.slice("value", &[1.5])?);
-            let (handle, _) = calls.record("prepare", || sums.on(&on.stream).init_from(&value).prepare(6_400))?;
+            let (handle, _) =
+                calls.record("prepare", || sums.on(&on.stream).along(axis.clone()).init_from(&value).prepare(6_400))?;
             calls.warm("run", 1, || handle.init_from(&value).run_in_place(&mut buffer))
         },
     );
     kinds.add(
         "prepared_axis_each",
-        "axis([100, 64], 0), init_each(&values).prepare_with_totals(6_400), then a run",
+        "axis([100, 64], 0), init_each(&values).with_totals().prepare(6_400), then a run",
         |calls| {
             let on = OnStream::new()?;
-            let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
+            let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&[100, 64], 0)?);
             let (input, mut output) = (on.slice("input", &floats(6_400))?, on.slice("output", &floats(6_400))?);
             let (values, mut totals) = (on.slice("values", &floats(64))?, on.slice("totals", &floats(64))?);
-            let (handle, _) =
-                calls.record("prepare", || sums.on(&on.stream).init_each(&values).prepare_with_totals(6_400))?;
-            calls.warm("run", 1, || handle.init_each(&values).run_into_with_totals(&input, &mut output, &mut totals))
+            let (handle, _) = calls.record("prepare", || {
+                sums.on(&on.stream).along(axis.clone()).init_each(&values).with_totals().prepare(6_400)
+            })?;
+            calls.warm("run", 1, || handle.init_each(&values).totals_into(&mut totals).run_into(&input, &mut output))
         },
     );
 }
@@ -152,10 +154,10 @@ fn segments(kinds: &mut Kinds) {
         let sums = on.scanner.scan(ops::sum::<f32>());
         let (keys, value) = (on.slice("keys", &keys(FEW, 70))?, on.slice("value", &[1.5])?);
         let (mut buffer, mut total) = (on.slice("buffer", &floats(FEW))?, on.slice("total", &[0.0])?);
-        let (handle, _) =
-            calls.record("prepare", || sums.on(&on.stream).by_keys(&keys).init_from(&value).prepare_with_total(FEW))?;
+        let (handle, _) = calls
+            .record("prepare", || sums.on(&on.stream).by_keys(&keys).init_from(&value).with_total().prepare(FEW))?;
         calls
-            .warm("run", 1, || handle.by_keys(&keys).init_from(&value).run_in_place_with_total(&mut buffer, &mut total))
+            .warm("run", 1, || handle.by_keys(&keys).init_from(&value).total_into(&mut total).run_in_place(&mut buffer))
     });
     kinds.add("prepared_by_offsets", "by_offsets(&offsets).prepare, then a run with fewer segments", |calls| {
         let on = OnStream::new()?;
@@ -172,9 +174,9 @@ fn segments(kinds: &mut Kinds) {
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let (values, mut totals) = (on.slice("values", &floats(10))?, on.slice("totals", &floats(10))?);
         let (handle, _) =
-            calls.record("prepare", || sums.on(&on.stream).rows(100).init_each(&values).prepare_with_totals(FEW))?;
+            calls.record("prepare", || sums.on(&on.stream).rows(100).init_each(&values).with_totals().prepare(FEW))?;
         calls.warm("run", 1, || {
-            handle.rows(100).init_each(&values).run_into_with_totals(&input, &mut output, &mut totals)
+            handle.rows(100).init_each(&values).totals_into(&mut totals).run_into(&input, &mut output)
         })
     });
     kinds.add("prepared_reduce_by_offsets", "a reduction by_offsets(&offsets), prepared", |calls| {
@@ -192,7 +194,7 @@ fn segments(kinds: &mut Kinds) {
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let mut count = on.slice("count", &[0_u64])?;
         let (handle, _) = calls.record("prepare", || sum.on(&on.stream).by_flags(&flags).prepare(FEW))?;
-        calls.warm("run", 4, || handle.by_flags(&flags).run_into_with_count(&input, &mut output, &mut count))
+        calls.warm("run", 4, || handle.by_flags(&flags).count_into(&mut count).run_into(&input, &mut output))
     });
 }
 
@@ -233,7 +235,8 @@ fn host(kinds: &mut Kinds) {
         Ok(())
     });
     kinds.add("prepared_host_axis", "axis([100, 64], 0).prepare, then run of host slices", |calls| {
-        let sums = scanner()?.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 64], 0)?);
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let sums = sums.along(Axis::of(&[100, 64], 0)?);
         let (handle, _) = calls.record("prepare", || sums.prepare(6_400))?;
         let input = floats(6_400);
         calls.gives(&input, || handle.run(&input))
@@ -246,16 +249,19 @@ fn host(kinds: &mut Kinds) {
     });
     kinds.add("prepared_host_rows_each", "rows(100).init_each(&values).prepare_with_totals, then runs", |calls| {
         let values = floats(10);
-        let sums = scanner()?.scan(ops::sum::<f32>()).rows(100).init_each(&values);
-        let (handle, _) = calls.record("prepare", || sums.prepare_with_totals(FEW))?;
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let rows = sums.rows(100).init_each(&values).with_totals();
+        let (handle, _) = calls.record("prepare", || rows.prepare(FEW))?;
         let input = floats(FEW);
-        calls.gives(&(input.clone(), lasts(&input, 100)), || handle.run_with_totals(&input))
+        calls.gives(&(input.clone(), lasts(&input, 100)), || {
+            handle.rows(100).init_each(&values).with_totals().run(&input)
+        })
     });
     kinds.add("prepared_host_chunks", "prepare(10,000) with chunks of 4,096 elements, then runs", |calls| {
         let sums = scanner_with(Staging::default().with_chunk_bytes(16 << 10))?.scan(ops::sum::<f32>());
-        let (handle, _) = calls.record("prepare", || sums.prepare_with_total(10_000))?;
+        let (handle, _) = calls.record("prepare", || sums.with_total().prepare(10_000))?;
         let input = floats(10_000);
-        calls.gives(&(input.clone(), input.last().copied()), || handle.run_with_total(&input))
+        calls.gives(&(input.clone(), input.last().copied()), || handle.with_total().run(&input))
     });
     kinds.add("prepared_host_reduce", "sum.prepare(1,000), then run of host slices", |calls| {
         let sum = scanner()?.reduce(ops::sum::<f32>());

@@ -16,13 +16,13 @@ pub(crate) fn add(kinds: &mut Kinds) {
         let (input, mut output) = (floats(FEW), floats(FEW + 1));
         calls.refuse("a longer output", || sums.run_into(&input, &mut output))?;
         let flags = vec![true; FEW - 1];
-        calls.refuse("fewer flags", || sums.clone().by_flags(&flags).run(&input))?;
-        calls.refuse("offsets past the end", || sums.clone().by_offsets(&[0_u32, 1_001]).run(&input))?;
-        calls.refuse("offsets that descend", || sums.clone().by_offsets(&[0_u32, 500, 400, 1_000]).run(&input))?;
-        calls.refuse("part of a row", || sums.clone().rows(300).run(&input))?;
+        calls.refuse("fewer flags", || sums.by_flags(&flags).run(&input))?;
+        calls.refuse("offsets past the end", || sums.by_offsets(&[0_u32, 1_001]).run(&input))?;
+        calls.refuse("offsets that descend", || sums.by_offsets(&[0_u32, 500, 400, 1_000]).run(&input))?;
+        calls.refuse("part of a row", || sums.rows(300).run(&input))?;
         let values = floats(9);
-        calls.refuse("fewer values than rows", || sums.clone().rows(100).init_each(&values).run(&input))?;
-        calls.refuse("another shape", || sums.clone().axis(Axis::of(&[10, 10], 0)?).run(&input))?;
+        calls.refuse("fewer values than rows", || sums.rows(100).init_each(&values).run(&input))?;
+        calls.refuse("another shape", || sums.along(Axis::of(&[10, 10], 0)?).run(&input))?;
         Ok(())
     });
     kinds.refused("refused_device_lengths", |calls| {
@@ -32,20 +32,15 @@ pub(crate) fn add(kinds: &mut Kinds) {
         let (two, mut many) = (on.slice("two", &floats(2))?, on.slice("many", &floats(FEW + 1))?);
         calls.refuse("a longer output", || sums.on(&on.stream).run_into(&input, &mut many))?;
         calls.refuse("two initial values", || sums.on(&on.stream).init_from(&two).run_into(&input, &mut output))?;
-        calls.refuse("a longer total", || sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut many))?;
+        calls.refuse("a longer total", || sums.on(&on.stream).total_into(&mut many).run_into(&input, &mut output))?;
         let flags = on.slice("flags", &vec![true; FEW - 1])?;
         calls.refuse("fewer flags", || sums.on(&on.stream).by_flags(&flags).run_into(&input, &mut output))?;
         calls.refuse("part of a row", || sums.on(&on.stream).rows(300).run_into(&input, &mut output))?;
-        let (host_flags, host_values) = (vec![true; FEW], floats(10));
-        let by_flags = sums.clone().by_flags(&host_flags);
-        calls.refuse("flags in host memory", || by_flags.on(&on.stream).run_into(&input, &mut output))?;
-        let by_rows = sums.clone().rows(100).init_each(&host_values);
-        calls.refuse("values in host memory", || by_rows.on(&on.stream).run_into(&input, &mut output))?;
         let (axis, mut total) = (Axis::of(&[10, 100], 0)?, on.slice("total", &[0.0])?);
         let len = on.slice("len", &[7_u64])?;
         calls.refuse("the last total along an axis", || {
             let along = sums.on(&on.stream).along(axis.clone());
-            along.run_into_with_total(&input, &mut output, &mut total)
+            along.total_into(&mut total).run_into(&input, &mut output)
         })?;
         calls.refuse("a length along an axis", || {
             sums.on(&on.stream).along(axis.clone()).len_from(&len).run_into(&input, &mut output)
@@ -80,7 +75,7 @@ pub(crate) fn add(kinds: &mut Kinds) {
         let handle = sums.on(&on.stream).prepare(100)?;
         calls.refuse("more elements", || handle.run_into(&input, &mut output))?;
         let (short, mut short_output) = (input.slice(..100), output.slice_mut(..100));
-        calls.refuse("a total", || handle.run_into_with_total(&short, &mut short_output, &mut total))?;
+        calls.refuse("a total", || handle.total_into(&mut total).run_into(&short, &mut short_output))?;
         calls.refuse("rows", || handle.rows(10).run_into(&short, &mut short_output))?;
         calls.refuse("an initial value", || handle.init_from(&total).run_into(&short, &mut short_output))?;
         calls.refuse("a late value", || handle.init_late(&value).run_into(&short, &mut short_output))?;

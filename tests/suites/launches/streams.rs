@@ -36,7 +36,7 @@ fn events(kinds: &mut Kinds) {
         let (value, mut total) = (on.slice("value", &[1.5])?, on.slice("total", &[0.0])?);
         calls.twice(|| {
             let run = sums.on(&on.stream).by_flags(&flags).init_from(&value).len_from(&len);
-            run.run_into_with_total(&input, &mut output, &mut total)
+            run.total_into(&mut total).run_into(&input, &mut output)
         })
     });
     kinds.add("events_each", "rows(100), init_each and totals, of slices that record events", |calls| {
@@ -46,7 +46,7 @@ fn events(kinds: &mut Kinds) {
         let (values, mut totals) = (on.slice("values", &floats(10))?, on.slice("totals", &floats(10))?);
         calls.twice(|| {
             let run = sums.on(&on.stream).rows(100).init_each(&values);
-            run.run_into_with_totals(&input, &mut output, &mut totals)
+            run.totals_into(&mut totals).run_into(&input, &mut output)
         })
     });
     kinds.add(
@@ -66,25 +66,31 @@ fn events(kinds: &mut Kinds) {
     );
     kinds.add("events_axis", "axis([100, 10], 0), init_each and totals, of slices that record events", |calls| {
         let on = OnStream::with_events()?;
-        let sums = on.scanner.scan(ops::sum::<f32>()).axis(Axis::of(&[100, 10], 0)?);
+        let (sums, axis) = (on.scanner.scan(ops::sum::<f32>()), Axis::of(&[100, 10], 0)?);
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let (values, mut totals) = (on.slice("values", &floats(10))?, on.slice("totals", &floats(10))?);
-        calls.twice(|| sums.on(&on.stream).init_each(&values).run_into_with_totals(&input, &mut output, &mut totals))
+        calls.twice(|| {
+            sums.on(&on.stream)
+                .along(axis.clone())
+                .init_each(&values)
+                .totals_into(&mut totals)
+                .run_into(&input, &mut output)
+        })
     });
     kinds.add("events_reduce", "a reduction by_flags with the count, of slices that record events", |calls| {
         let on = OnStream::with_events()?;
         let (sum, flags) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("flags", &flags(FEW, 70))?);
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let mut count = on.slice("count", &[0_u64])?;
-        calls.twice(|| sum.on(&on.stream).by_flags(&flags).run_into_with_count(&input, &mut output, &mut count))
+        calls.twice(|| sum.on(&on.stream).by_flags(&flags).count_into(&mut count).run_into(&input, &mut output))
     });
     kinds.add("events_prepared", "a run of a handle, of slices that record events", |calls| {
         let on = OnStream::with_events()?;
         let sums = on.scanner.scan(ops::sum::<f32>());
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let (value, mut total) = (on.slice("value", &[1.5])?, on.slice("total", &[0.0])?);
-        let handle = sums.on(&on.stream).init_from(&value).prepare_with_total(FEW)?;
-        calls.record("run", || handle.init_from(&value).run_into_with_total(&input, &mut output, &mut total))?;
+        let handle = sums.on(&on.stream).init_from(&value).with_total().prepare(FEW)?;
+        calls.record("run", || handle.init_from(&value).total_into(&mut total).run_into(&input, &mut output))?;
         Ok(())
     });
     kinds.add("events_of_nothing", "totals of nothing, of slices that record events", |calls| {
@@ -93,9 +99,9 @@ fn events(kinds: &mut Kinds) {
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(FEW))?);
         let (value, mut total) = (on.slice("value", &[1.5])?, on.slice("total", &[0.0])?);
         let (input, mut output) = (input.slice(..0), output.slice_mut(..0));
-        calls.record("the identity", || sums.on(&on.stream).run_into_with_total(&input, &mut output, &mut total))?;
+        calls.record("the identity", || sums.on(&on.stream).total_into(&mut total).run_into(&input, &mut output))?;
         calls.record("the initial value", || {
-            sums.on(&on.stream).init_from(&value).run_into_with_total(&input, &mut output, &mut total)
+            sums.on(&on.stream).init_from(&value).total_into(&mut total).run_into(&input, &mut output)
         })?;
         Ok(())
     });

@@ -111,13 +111,13 @@ fn scans_without_an_identity_on_the_cpu_equal_a_plain_loop() {
         let expected = reference::scan(&Leading, ScanKind::Inclusive, None, &input);
         assert_eq!(scan.run(&input).unwrap(), expected);
         assert_eq!(scanner.reduce(Leading).run(&input).unwrap(), expected[expected.len() - 1]);
-        assert_eq!(scan.run_with_total(&input).unwrap().1, expected.last().copied());
+        assert_eq!(scan.with_total().run(&input).unwrap().1, expected.last().copied());
         let expected = reference::scan(&Leading, ScanKind::Exclusive, Some(first), &input);
         assert_eq!(scan.exclusive().init(first).run(&input).unwrap(), expected);
     }
     assert_eq!(scanner.scan(leftmost).run(&[7, 8, 9]).unwrap(), [7, 7, 7]);
     assert!(scanner.scan(leftmost).run(&[]).unwrap().is_empty());
-    assert_eq!(scanner.scan(leftmost).run_with_total(&[]).unwrap(), (Vec::new(), None));
+    assert_eq!(scanner.scan(leftmost).with_total().run(&[]).unwrap(), (Vec::new(), None));
 }
 
 /// What needs an identity says so, and what to do.

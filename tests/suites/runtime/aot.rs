@@ -113,7 +113,7 @@ fn totals_have_kernels_of_their_own() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let scan = scanner.scan(ops::sum::<u16>());
-    let with_total = Bundle::new().architecture("sm_90").with_total(&scan).compile().unwrap();
+    let with_total = Bundle::new().architecture("sm_90").with(&scan.with_total()).compile().unwrap();
     let with_total = Precompiled::open(with_total).unwrap();
     assert!(with_total.kernels().iter().all(|kernel| kernel.name.contains("and the total")), "{with_total:?}");
     assert!(!with_total.missing(&scan, &limits("sm_90")).unwrap().is_empty());
@@ -122,8 +122,9 @@ fn totals_have_kernels_of_their_own() {
 #[test]
 fn totals_of_segments_have_kernels_of_their_own() {
     fetch_nvrtc().unwrap();
-    let scan = Scanner::cpu().scan(ops::sum::<u16>()).by_offsets(&[0_u32]);
-    let with_totals = Bundle::new().architecture("sm_80").with_totals(&scan).compile().unwrap();
+    let scan = Scanner::cpu().scan(ops::sum::<u16>());
+    let scan = scan.by_offsets(&[0_u32]);
+    let with_totals = Bundle::new().architecture("sm_80").with(&scan.clone().with_totals()).compile().unwrap();
     let with_totals = Precompiled::open(with_totals).unwrap();
     assert!(with_totals.kernels().iter().all(|kernel| kernel.name.contains("total of each")), "{with_totals:?}");
     assert!(!with_totals.missing(&scan, &limits("sm_80")).unwrap().is_empty());
@@ -138,7 +139,7 @@ fn reductions_by_segments_have_kernels_of_the_last_results() {
         let kernels = Precompiled::open(bundle.architecture("sm_80").compile().unwrap()).unwrap();
         kernels.kernels().iter().filter(|kernel| kernel.name.contains("last result")).count()
     };
-    assert_eq!(named(Bundle::new().with(&reduce.clone().by_offsets(&[0_u32]))), 1);
+    assert_eq!(named(Bundle::new().with(&reduce.by_offsets(&[0_u32]))), 1);
     assert_eq!(named(Bundle::new().with(&reduce)), 0);
 }
 
@@ -162,10 +163,9 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
     let scanner = Scanner::cpu();
     let filter = scanner.scan(ops::filter::<u16>()).strategy(strategy);
     let (flags, values, mut kept) = ([false; 0], [0_u16; 0], [0_u16; 0]);
-    let kernels = filter.kernels_like_with_total(
-        (&flags, arrays::gather(&values, &[0_u64; 0])),
-        arrays::scatter_computed((&mut kept,)),
-    );
+    let kernels = filter
+        .with_total()
+        .kernels_like((&flags, arrays::gather(&values, &[0_u64; 0])), arrays::scatter_computed((&mut kept,)));
     let bundle = Precompiled::open(Bundle::new().architecture("sm_80").with(&kernels).compile().unwrap()).unwrap();
     let told = "over and into an array per field from [Slice, Places(U64)] to [NoMemory, Computed] and the total";
     assert!(bundle.kernels().iter().all(|kernel| kernel.name.contains(told)), "{bundle:?}");
@@ -193,15 +193,15 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
 #[test]
 fn kernels_along_an_axis_are_compiled_ahead_of_time() {
     fetch_nvrtc().unwrap();
-    let sums = || Scanner::cpu().scan(ops::sum::<u32>());
-    let along = |shape: &[usize], axis| sums().axis(Axis::of(shape, axis).unwrap());
+    let sums = Scanner::cpu().scan(ops::sum::<u32>());
+    let along = |shape: &[usize], axis| sums.along(Axis::of(shape, axis).unwrap());
     let bundle = Bundle::new().architecture("sm_90").with(&along(&[100, 64], 0));
     let bundle = Precompiled::open(bundle.compile().unwrap()).unwrap();
     assert!(bundle.kernels().iter().all(|kernel| kernel.name.contains("along an axis")), "{bundle:?}");
     let limits = limits("sm_90");
     assert_eq!(bundle.missing(&along(&[7, 3, 5], 1), &limits).unwrap(), [""; 0]);
     assert!(!bundle.missing(&along(&[100, 64], 1), &limits).unwrap().is_empty());
-    assert!(!bundle.missing(&sums(), &limits).unwrap().is_empty());
+    assert!(!bundle.missing(&sums, &limits).unwrap().is_empty());
 }
 
 #[test]

@@ -53,24 +53,29 @@ fn equals_a_plain_loop() {
 fn arrays_of_another_length_are_refused() {
     let scanner = Scanner::cpu();
     let sums = || scanner.scan(ops::sum::<i32>());
-    let down = sums().axis(Axis::of(&[2, 3], 0).unwrap());
+    let down = sums();
+    let down = down.along(Axis::of(&[2, 3], 0).unwrap());
     for len in [5, 7] {
         let found = down.run(&vec![1; len]);
         assert!(matches!(found, Err(Error::AxisLength { what: "input", expected: 6, .. })), "{found:?}");
     }
     let found = down.run_into(&[1; 6], &mut [0; 5]).unwrap_err();
     assert_eq!(found.to_string(), "the output has 5 elements; an array of shape [2, 3] with these strides needs 6");
-    let padded = sums().axis(Axis::of(&[2, 3], 0).unwrap().strides(&[4, 1]).unwrap());
+    let padded = sums();
+    let padded = padded.along(Axis::of(&[2, 3], 0).unwrap().strides(&[4, 1]).unwrap());
     assert!(matches!(padded.run(&[1; 7]), Err(Error::AxisGaps { .. })));
     assert!(matches!(padded.run_in_place(&mut [1; 6]), Err(Error::AxisLength { what: "buffer", .. })));
     let mut longer = [1; 9];
     padded.run_in_place(&mut longer).unwrap();
     assert_eq!(longer, [1, 1, 1, 1, 2, 2, 2, 1, 1]);
-    let transposed = sums().axis(strided(&[2, 3], 0, &[1, 2], &[3, 1]));
+    let transposed = sums();
+    let transposed = transposed.along(strided(&[2, 3], 0, &[1, 2], &[3, 1]));
     assert!(matches!(transposed.run_in_place(&mut [1; 6]), Err(Error::AxisInPlace)));
-    let shaped = sums().overrides(Overrides::default().teams(2)).axis(Axis::of(&[2, 3], 0).unwrap());
+    let shaped = sums().overrides(Overrides::default().teams(2));
+    let shaped = shaped.along(Axis::of(&[2, 3], 0).unwrap());
     assert!(matches!(shaped.run(&[1; 6]), Err(Error::Plan(PlanError::Columns { .. }))));
-    let stream = Scanner::cpu().scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 2).unwrap_or_else(|error| {
+    let stream = Scanner::cpu().scan(ops::sum::<i32>());
+    let stream = stream.along(Axis::of(&[2, 3], 2).unwrap_or_else(|error| {
         assert_eq!(error.to_string(), "axis 2 of an array of 2 dimensions: the first axis is 0, the last one is 1, and none is counted from the end");
         Axis::of(&[2, 3], 1).unwrap()
     }));
@@ -80,19 +85,21 @@ fn arrays_of_another_length_are_refused() {
 
 #[test]
 fn debug_names_operator_scan_and_shape() {
-    let down = Scanner::cpu().scan(ops::sum::<i32>()).exclusive().axis(Axis::of(&[2, 3], 0).unwrap());
+    let down = Scanner::cpu().scan(ops::sum::<i32>()).exclusive();
+    let down = down.along(Axis::of(&[2, 3], 0).unwrap());
     let text = format!("{:?}", down);
     for part in ["Sum", "exclusive scan", "CPU", "shape: [2, 3]"] {
         assert!(text.contains(part), "{text}");
     }
     let reduce = Scanner::cpu().reduce(ops::max::<i32>());
-    let texts = [format!("{:?}", reduce.clone().rows(3)), format!("{:?}", reduce.axis(Axis::of(&[2, 3], 0).unwrap()))];
+    let texts = [format!("{:?}", reduce.rows(3)), format!("{:?}", reduce.along(Axis::of(&[2, 3], 0).unwrap()))];
     assert!(texts[0].starts_with("Reduce") && texts[1].starts_with("Reduce"), "{texts:?}");
 }
 
 #[test]
 fn an_input_stride_of_zero_repeats_elements() {
-    let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
+    let sums = Scanner::cpu().scan(ops::sum::<i32>());
+    let sums = sums.along(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
     assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
 }
 
@@ -105,7 +112,8 @@ fn left_of(a: u32, _b: u32) -> u32 {
 /// Each column begins with a value of its own, so that an operator without an identity is scanned exclusively as well.
 #[test]
 fn initial_values_of_columns_need_no_identity() {
-    let down = Scanner::cpu().scan(left_of).exclusive().axis(Axis::of(&[5, 3], 0).unwrap());
+    let down = Scanner::cpu().scan(left_of).exclusive();
+    let down = down.along(Axis::of(&[5, 3], 0).unwrap());
     assert!(matches!(down.run(&[1; 15]), Err(Error::Plan(PlanError::NoIdentity { .. }))));
     assert_eq!(down.init_each(&[7, 8, 9]).run(&[1; 15]).unwrap(), [7, 8, 9].repeat(5));
 }
@@ -123,7 +131,7 @@ fn machines_equal_a_scan_of_each_column() {
             let scan = if reversed { scan.reverse() } else { scan };
             if let Some(value) = initial { scan.init(value) } else { scan }
         };
-        let found = scan().axis(Axis::of(&[rows, columns], 0).unwrap()).run(&input).unwrap();
+        let found = scan().along(Axis::of(&[rows, columns], 0).unwrap()).run(&input).unwrap();
         for column in 0..columns {
             let of = |row: usize| row * columns + column;
             let elements: Vec<_> = (0..rows).map(|row| input[of(row)]).collect();
@@ -156,7 +164,8 @@ fn several_arrays_equal_a_plain_loop() {
         reference::scan_axis(&Summarize, &spec, initial_value, &axis, &input, &mut expected);
         let scan = scanner.scan(Summarize);
         let scan = if reversed { scan.reverse() } else { scan };
-        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone());
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
+        let scan = scan.along(axis.clone());
         let kinds: Vec<_> = input.iter().map(|x| x.kind).collect();
         let values: Vec<_> = input.iter().map(|x| x.value).collect();
         let codes: Vec<_> = input.iter().map(|x| x.code).collect();
@@ -170,7 +179,8 @@ fn several_arrays_equal_a_plain_loop() {
 #[test]
 fn several_arrays_of_other_lengths_are_refused() {
     let scanner = Scanner::cpu();
-    let down = |axis: Axis| scanner.scan(Recurrence).axis(axis);
+    let recurrence = scanner.scan(Recurrence);
+    let down = |axis: Axis| recurrence.along(axis);
     let matrix = || Axis::of(&[2, 3], 0).unwrap();
     let mut states = [0; 6];
     let found = down(matrix()).run_into((&[1; 6], &[1; 5]), &mut states);
@@ -217,20 +227,23 @@ fn initial_values_and_totals_of_each_column_equal_a_plain_loop() {
             let expected_totals = reference::scan_axis_each(&Op::new(), &spec, values, &axis, &input, &mut expected);
             let scan = configure::<Op>(&scanner, (kind, false));
             let scan = if reversed { scan.reverse() } else { scan };
-            let scan = scan.axis(axis.clone());
-            let scan = values.map_or(scan.clone(), |values| scan.clone().init_each(values));
-            scan.run_into_with_totals(&input, &mut output, &mut totals).unwrap();
+            let along = || match values {
+                Some(values) => scan.along(axis.clone()).init_each(values),
+                None => scan.along(axis.clone()),
+            };
+            let mut totals_in_place = totals.clone();
+            along().totals_into(&mut totals).run_into(&input, &mut output).unwrap();
             let wrong = (first_difference(&output, &expected), first_difference(&totals, &expected_totals));
             assert_eq!(wrong, (None, None), "{axis:?}, {spec}");
             if axis.output_len() == axis.len() {
-                let (output, totals) = scan.run_with_totals(&input).unwrap();
+                let (output, totals) = along().with_totals().run(&input).unwrap();
                 let wrong = (first_difference(&output, &expected), first_difference(&totals, &expected_totals));
                 assert_eq!(wrong, (None, None), "{axis:?}");
-                assert_eq!(first_difference(&scan.run(&input).unwrap(), &expected), None, "{axis:?}");
+                assert_eq!(first_difference(&along().run(&input).unwrap(), &expected), None, "{axis:?}");
             }
             let mut buffer = input;
-            scan.run_in_place_with_totals(&mut buffer, &mut totals).unwrap();
-            assert_eq!(first_difference(&totals, &expected_totals), None, "{axis:?}, in place");
+            along().totals_into(&mut totals_in_place).run_in_place(&mut buffer).unwrap();
+            assert_eq!(first_difference(&totals_in_place, &expected_totals), None, "{axis:?}, in place");
         }
     }
     of::<Interval>();
@@ -241,16 +254,17 @@ fn initial_values_and_totals_of_each_column_equal_a_plain_loop() {
 #[test]
 fn another_number_of_initial_values_is_refused() {
     let scanner = Scanner::cpu();
-    let sums = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 0).unwrap());
+    let scan = scanner.scan(ops::sum::<i32>());
+    let sums = || scan.along(Axis::of(&[2, 3], 0).unwrap());
     let found = sums().init_each(&[1, 2]).run(&[1; 6]);
     assert!(matches!(found, Err(Error::Length { what: "initial values", found: 2, expected: 3, .. })), "{found:?}");
     assert!(found.unwrap_err().to_string().starts_with("initial values of 2 elements, expected 3"));
-    let found = sums().run_into_with_totals(&[1; 6], &mut [0; 6], &mut [0; 2]);
+    let found = sums().totals_into(&mut [0; 2]).run_into(&[1; 6], &mut [0; 6]);
     assert!(matches!(found, Err(Error::Length { found: 2, expected: 3, .. })), "{found:?}");
     // Columns without elements have what they begin with.
-    let of_nothing = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[0, 3], 0).unwrap());
-    assert_eq!(of_nothing().init_each(&[7, 8, 9]).run_with_totals(&[]).unwrap().1, [7, 8, 9]);
-    assert_eq!(of_nothing().run_with_totals(&[]).unwrap().1, [0; 3]);
+    let of_nothing = || scan.along(Axis::of(&[0, 3], 0).unwrap());
+    assert_eq!(of_nothing().init_each(&[7, 8, 9]).with_totals().run(&[]).unwrap().1, [7, 8, 9]);
+    assert_eq!(of_nothing().with_totals().run(&[]).unwrap().1, [0; 3]);
 }
 
 /// Chunks of a recurrence over two arrays: the totals of one are the initial values of the next.
@@ -261,15 +275,17 @@ fn chunks_of_several_arrays_equal_the_whole() {
     let (gates, inputs): (Vec<u32>, Vec<u32>) =
         Recurrence::inputs(3 * tokens * channels, 5).into_iter().map(|step| (step.gate, step.token)).unzip();
     let (mut whole, mut found) = (vec![0; gates.len()], vec![0; gates.len()]);
-    let all = scanner.scan(Recurrence).axis(Axis::of(&[3 * tokens, channels], 0).unwrap());
+    let all = scanner.scan(Recurrence);
+    let all = all.along(Axis::of(&[3 * tokens, channels], 0).unwrap());
     all.run_into((&gates, &inputs), &mut whole).unwrap();
     let mut before = vec![MapU32 { a: 1, b: 0 }; channels];
     for chunk in 0..3 {
         let part = chunk * tokens * channels..(chunk + 1) * tokens * channels;
         let mut after = before.clone();
-        let scan = scanner.scan(Recurrence).axis(Axis::of(&[tokens, channels], 0).unwrap());
+        let scan = scanner.scan(Recurrence);
+        let scan = scan.along(Axis::of(&[tokens, channels], 0).unwrap());
         let scan = scan.init_each(&before);
-        scan.run_into_with_totals((&gates[part.clone()], &inputs[part.clone()]), &mut found[part], &mut after).unwrap();
+        scan.totals_into(&mut after).run_into((&gates[part.clone()], &inputs[part.clone()]), &mut found[part]).unwrap();
         before = after;
     }
     assert_eq!(found, whole);

@@ -70,17 +70,17 @@ fn every_run_takes_several_arrays() {
     let tokens: Vec<u32> = input.iter().map(|step| step.token).collect();
     let scan = Scanner::cpu().scan(Recurrence);
     assert_eq!(scan.run((&gates, &tokens)).unwrap(), scan.run(&input).unwrap());
-    let handle = scan.clone().prepare(input.len()).unwrap();
+    let handle = scan.prepare(input.len()).unwrap();
     assert_eq!(handle.run((&gates, &tokens)).unwrap(), scan.run(&input).unwrap());
     let longer = (&[&gates[..], &[1]].concat(), &[&tokens[..], &[1]].concat());
     assert!(matches!(handle.run(longer), Err(Error::PreparedLength { len: 3_001, .. })));
     for axis in [Axis::of(&[rows, row], 0).unwrap(), Axis::of(&[rows, row], 1).unwrap()] {
-        let along = scan.clone().axis(axis);
-        let (found, totals) = along.run_with_totals((&gates, &tokens)).unwrap();
-        let (expected, expected_totals) = along.run_with_totals(&input).unwrap();
+        let along = scan.along(axis);
+        let (found, totals) = along.clone().with_totals().run((&gates, &tokens)).unwrap();
+        let (expected, expected_totals) = along.clone().with_totals().run(&input).unwrap();
         assert_eq!(found, expected);
         assert!(totals.iter().map(|map| (map.a, map.b)).eq(expected_totals.iter().map(|map| (map.a, map.b))));
-        let handle = along.clone().prepare(input.len()).unwrap();
+        let handle = along.prepare(input.len()).unwrap();
         assert_eq!(handle.run((&gates, &tokens)).unwrap(), expected);
         let short = along.prepare(input.len() - 1).unwrap();
         assert!(matches!(short.run((&gates, &tokens)), Err(Error::PreparedLength { max_len: 2_999, .. })));
@@ -100,10 +100,10 @@ fn the_total_equals_a_plain_loop() {
     let tokens: Vec<u32> = input.iter().map(|step| step.token).collect();
     let mut states = vec![0; input.len()];
     let scan = Scanner::cpu().scan(Recurrence);
-    let total = scan.run_into_with_total((&gates, &tokens), &mut states).unwrap();
+    let total = scan.with_total().run_into((&gates, &tokens), &mut states).unwrap();
     assert_eq!(states, reference::scan(&Recurrence, ScanKind::Inclusive, None, &input));
     assert_eq!(total.map(|map| map.b), states.last().copied());
-    assert_eq!(scan.run_into_with_total((&[], &[]), &mut []).unwrap(), None);
+    assert_eq!(scan.with_total().run_into((&[], &[]), &mut []).unwrap(), None);
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn arrays_of_other_lengths_are_refused() {
 fn another_number_of_flags_bits_or_keys_is_refused() {
     let (scan, input, mut output) = (Scanner::cpu().scan(scan_runtime::ops::sum::<u32>()), [1; 4], [0; 4]);
     let errors = [
-        scan.clone().by_flags(&[true; 3]).run_into(&input, &mut output),
-        scan.clone().by_bits(&[0; 2]).run_into(&input, &mut output),
+        scan.by_flags(&[true; 3]).run_into(&input, &mut output),
+        scan.by_bits(&[0; 2]).run_into(&input, &mut output),
         scan.by_keys(&[7_u8; 5]).run_into(&input, &mut output),
     ];
     for error in errors.map(Result::unwrap_err) {

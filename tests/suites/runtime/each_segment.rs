@@ -29,10 +29,11 @@ fn another_number_of_initial_values_is_refused() {
 /// The same error as that of the run: the index of a segment is not known before.
 #[test]
 fn prepared_totals_by_flags_are_refused() {
-    let by_flags = Scanner::cpu().scan(ops::sum::<u32>()).by_flags(&[true; 4]);
-    let error = by_flags.clone().prepare_with_totals(4).unwrap_err();
+    let by_flags = Scanner::cpu().scan(ops::sum::<u32>());
+    let by_flags = by_flags.by_flags(&[true; 4]);
+    let error = by_flags.clone().with_totals().prepare(4).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoSegmentIndex { .. })), "{error}");
-    assert_eq!(by_flags.prepare(4).unwrap().run(&[1, 2, 3, 4]).unwrap(), [1, 2, 3, 4]);
+    assert_eq!(by_flags.prepare(4).unwrap().by_flags(&[true; 4]).run(&[1, 2, 3, 4]).unwrap(), [1, 2, 3, 4]);
 }
 
 /// Offsets that leave elements out, at either end or all of them: where each segment has a value or a total, no call takes them, and
@@ -52,26 +53,27 @@ fn offsets_that_do_not_cover_the_input_are_refused() {
     ];
     for (offsets, prefixes, sums) in cases {
         let segments = offsets.len().saturating_sub(1);
-        let scan = scanner.scan(ops::sum::<u32>()).by_offsets(offsets);
+        let scan = scanner.scan(ops::sum::<u32>());
+        let scan = scan.by_offsets(offsets);
         assert_eq!(scan.run(&input).unwrap(), prefixes, "{offsets:?}");
-        let reduction = scanner.reduce(ops::sum::<u32>()).by_offsets(offsets);
+        let reduction = scanner.reduce(ops::sum::<u32>());
+        let reduction = reduction.by_offsets(offsets);
         assert_eq!(reduction.run(&input).unwrap(), sums, "{offsets:?}");
 
         let each = scan.clone().init_each(&values[..segments]);
-        let prepared = scan.clone().prepare_with_totals(6).unwrap();
+        let prepared = scan.clone().with_totals().prepare(6).unwrap();
         let (mut output, mut totals, mut buffer) = ([7_u32; 6], vec![7_u32; segments], input);
         let errors = [
             each.run(&input).map(drop),
             each.run_into(&input, &mut output),
             each.run_in_place(&mut buffer),
-            each.clone().prepare(6).and_then(|prepared| prepared.run(&input)).map(drop),
-            scan.run_with_totals(&input).map(drop),
-            scan.run_into_with_totals(&input, &mut output, &mut totals),
-            scan.run_in_place_with_totals(&mut buffer, &mut totals),
-            prepared.run_into_with_totals(&input, &mut output, &mut totals),
-            scan.clone().run_into_with_totals(&input, &mut output, &mut totals),
-            each.clone().run_into(&input, &mut output),
-            each.clone().run_into(&input, arrays::discard()),
+            each.prepare(6)
+                .and_then(|prepared| prepared.by_offsets(offsets).init_each(&values[..segments]).run(&input).map(drop)),
+            scan.clone().with_totals().run(&input).map(drop),
+            scan.clone().totals_into(&mut totals).run_into(&input, &mut output),
+            scan.clone().totals_into(&mut totals).run_in_place(&mut buffer),
+            prepared.by_offsets(offsets).totals_into(&mut totals).run_into(&input, &mut output),
+            each.run_into(&input, arrays::discard()),
             reduction.init_each(&values[..segments]).run(&input).map(drop),
         ];
         let end = |offset: Option<&u64>| offset.copied().unwrap_or(0);

@@ -145,7 +145,7 @@ fn parts_scanned_as_the_errors_advise_are_the_whole() {
         let (mut scanned, mut before) = (Vec::new(), None);
         for part in input.chunks(7) {
             let scan = before.map_or(scan.clone(), |total| scan.clone().init(total));
-            let (results, total) = scan.run_with_total(part).unwrap();
+            let (results, total) = scan.with_total().run(part).unwrap();
             scanned.extend(results);
             before = total;
         }

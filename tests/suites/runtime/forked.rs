@@ -24,11 +24,12 @@ fn results(scanner: &Scanner) -> Vec<Vec<u64>> {
     // The last one is far away.
     let heads: Vec<bool> = (0..x.len()).map(|index| index + 3 > x.len()).collect();
     let down = Axis::of(&[rows as usize, columns as usize], 0).unwrap();
-    let of_rows = scanner.reduce(ops::sum::<u64>()).rows(columns as usize);
+    let of_rows = scanner.reduce(ops::sum::<u64>());
+    let of_rows = of_rows.rows(columns as usize);
     vec![
         sums().run(x).unwrap(),
-        sums().axis(down.clone()).run(x).unwrap(),
-        scanner.reduce(ops::sum::<u64>()).axis(down).run(x).unwrap(),
+        sums().along(down.clone()).run(x).unwrap(),
+        scanner.reduce(ops::sum::<u64>()).along(down).run(x).unwrap(),
         sums().rows(columns as usize).init_each(&values).run(x).unwrap(),
         of_rows.run(x).unwrap(),
         sums().reverse().by_flags(&heads).run(x).unwrap(),

@@ -70,10 +70,10 @@ fn indices_count_from_the_start_of_memory_in_both_directions() {
         let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let mut found = vec![0; gates.len()];
         let scan = scan;
-        let total = scan.run_into_with_total((&gates, indices()), &mut found).unwrap();
+        let total = scan.with_total().run_into((&gates, indices()), &mut found).unwrap();
         let input: Vec<Step> = (0..gates.len() as u32).map(|token| Step { gate: 3, token }).collect();
         assert_eq!(found, reference::scan_as(&Recurrence, &spec, None, &input, None));
-        let total_alone = scan.run_into_with_total((&gates, indices()), discard()).unwrap();
+        let total_alone = scan.with_total().run_into((&gates, indices()), discard()).unwrap();
         assert_eq!(total.map(|map| (map.a, map.b)), total_alone.map(|map| (map.a, map.b)));
     }
 }
@@ -101,15 +101,15 @@ fn neighbours_equal_a_plain_loop() {
             scan.clone().run_into(inputs(), &mut states).unwrap();
             assert_eq!(states, expected, "{len} elements");
         }
-        scan.clone().rows(row).run_into(inputs(), &mut states).unwrap();
+        scan.rows(row).run_into(inputs(), &mut states).unwrap();
         assert_eq!(states, expected, "{rows} rows of {row}");
         states.fill(0);
-        scan.clone().axis(Axis::of(&[rows, row], 1).unwrap()).run_into(inputs(), &mut states).unwrap();
+        scan.along(Axis::of(&[rows, row], 1).unwrap()).run_into(inputs(), &mut states).unwrap();
         assert_eq!(states, expected, "{rows} rows of {row}, as an axis");
         // The same array, transposed.
         let transposed = Axis::of(&[row, rows], 0).unwrap().strides(&[1, row]).unwrap();
         states.fill(0);
-        scan.clone().axis(transposed).run_into(inputs(), &mut states).unwrap();
+        scan.along(transposed).run_into(inputs(), &mut states).unwrap();
         assert_eq!(states, expected, "{rows} columns of {row}, one behind the other");
         // Each row beside the others, with a gap behind them.
         let apart = Axis::of(&[row, rows], 0).unwrap().strides(&[rows + 1, 1]).unwrap();
@@ -119,7 +119,7 @@ fn neighbours_equal_a_plain_loop() {
             found
         };
         let (x, y, mut states) = (spread(&x), spread(&y), vec![3; apart.output_len()]);
-        scan.axis(apart.clone()).run_into((previous(&x, 7), next(&y, 9)), &mut states).unwrap();
+        scan.along(apart.clone()).run_into((previous(&x, 7), next(&y, 9)), &mut states).unwrap();
         assert_eq!(states, spread(&expected), "{rows} columns of {row}, side by side");
     }
 }
@@ -144,7 +144,7 @@ fn strides_of_an_array_equal_its_repetition() {
             repeated.push(gates[i * strides[0] + j * strides[1] + k * strides[2]]);
         }
         let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
-        let scan = scan.axis(axis);
+        let scan = scan.along(axis);
         let (mut found, mut expected) = (vec![0; 6_600], vec![1; 6_600]);
         scan.run_into((&repeated, &tokens), &mut expected).unwrap();
         scan.run_into((strided(&gates, &strides), &tokens), &mut found).unwrap();
@@ -162,7 +162,7 @@ fn arrays_that_do_not_lie_as_they_say_are_refused() {
     assert!(matches!(error, Error::NoAxis { array: 1 }), "{error}");
     assert!(error.to_string().contains("scan along an axis"), "{error}");
     let axis = || Axis::of(&[3, 4], 0).unwrap();
-    let along = |axis: Axis| scan.clone().axis(axis);
+    let along = |axis: Axis| scan.along(axis);
     let error = along(axis()).run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 1, dimensions: 2 })), "{error}");
     let error = along(axis()).run_into((&x, strided(&x, &[5, 1])), &mut states).unwrap_err();
@@ -240,7 +240,7 @@ fn a_byte_gives_several_results_or_none() {
         let text = text(len);
         let (mut numbers, mut kinds) = (vec![0; 2 * len], vec![0; 2 * len]);
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        let read = scanner.scan(Tokenizer).run_into_with_total(&text, outputs).unwrap();
+        let read = scanner.scan(Tokenizer).with_total().run_into(&text, outputs).unwrap();
         let count = read.map_or(0, |read| read.tokens as usize);
         numbers.truncate(count);
         kinds.truncate(count);
@@ -249,7 +249,7 @@ fn a_byte_gives_several_results_or_none() {
         let bytes: Vec<u8> = (0..len as u64).map(|i| mixed(i) as u8).collect();
         let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
         let mut written = vec![0; 3 * len];
-        let count = scan.run_into_with_total(&bytes, scatter_computed((&mut written,))).unwrap();
+        let count = scan.with_total().run_into(&bytes, scatter_computed((&mut written,))).unwrap();
         assert_eq!(written[..count.unwrap_or(0) as usize], digits_of(&bytes), "{len}");
     }
 }
@@ -269,7 +269,7 @@ fn a_filter_keeps_the_order_of_items() {
             let mut kept = vec![0; len as usize];
             let scan = if backwards { scan.clone().reverse() } else { scan.clone() };
             let outputs = scatter_computed((&mut kept,));
-            let count = scan.run_into_with_total(&input, outputs).unwrap();
+            let count = scan.with_total().run_into(&input, outputs).unwrap();
             assert_eq!(kept[..count.unwrap_or(0) as usize], wanted, "{len}, from the end: {backwards}");
             wanted.reverse();
         }
@@ -286,11 +286,11 @@ fn computed_places_beyond_an_array_are_refused() {
     let scanner = Scanner::cpu();
     let (input, mut kept) = ([1_u64, 3, 2, 5], [9; 2]);
     let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter()));
-    let error = scan.run_into_with_total(&input, scatter_computed((&mut kept,))).unwrap_err();
+    let error = scan.with_total().run_into(&input, scatter_computed((&mut kept,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 3, index: 2, len: 2 }), "{error}");
     assert_eq!(kept, [9; 2]);
     // What it takes.
-    assert_eq!(scan.run_into_with_total(&input, (discard(), discard())).unwrap(), Some(3));
+    assert_eq!(scan.with_total().run_into(&input, (discard(), discard())).unwrap(), Some(3));
 
     let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
     let mut written = [9; 4];
@@ -314,7 +314,7 @@ fn computed_places_beyond_an_array_are_refused() {
 fn counts_of_results_do_not_wrap_around() {
     let (scanner, input) = (Scanner::cpu(), [1_u64; 6]);
     let narrow = scanner.scan(ops::lifted::<odd, _>(ops::filter())).init(u32::MAX - 2);
-    let (kept, total) = narrow.run_with_total(&input).unwrap();
+    let (kept, total) = narrow.with_total().run(&input).unwrap();
     let places: Vec<u32> = kept.iter().map(|kept| kept.place).collect();
     let last = u32::MAX - 2;
     assert_eq!(places, [last, last + 1, last + 1, last + 1, last + 1, last + 1]);
@@ -325,13 +325,13 @@ fn counts_of_results_do_not_wrap_around() {
     assert_eq!(written, [9; 6]);
 
     let wide = scanner.scan(ops::lifted::<odd, _>(ops::filter().places::<u64>())).init(u64::from(last));
-    let (kept, total) = wide.run_with_total(&input).unwrap();
+    let (kept, total) = wide.with_total().run(&input).unwrap();
     assert!(kept.iter().map(|kept| kept.place).eq((0..6).map(|i| u64::from(last) + i)));
     assert_eq!(total, Some(u64::from(last) + 6));
 
     // Two digits begin in front of the last place, the third is at it.
     let digits_of_each = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).init(u32::MAX - 4);
-    let (placed, total) = digits_of_each.run_with_total(&[255, 7]).unwrap();
+    let (placed, total) = digits_of_each.with_total().run(&[255, 7]).unwrap();
     let places: Vec<[u32; 3]> = placed.iter().map(|placed| placed.places).collect();
     assert_eq!(places, [[last - 2, last - 1, last], [last + 1, u32::MAX, u32::MAX]]);
     assert_eq!(total, Some(u32::MAX));

@@ -18,3 +18,4 @@ mod nvrtc_fails;
 mod progress;
 mod reduction;
 mod with_exclusive;
+mod words;

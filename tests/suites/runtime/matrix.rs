@@ -1,7 +1,7 @@
 //! The matrix of kinds of scans on the CPU, and what does not go together.
 
 use scan_codegen::{DeviceLimits, Overrides, PlanError, ScanSpec, plan};
-use scan_runtime::{BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, ops, scan_op};
+use scan_runtime::{BlockScan, Carry, Error, Network, Run, ScanOp, Scanner, Strategy, ops, scan_op};
 use scan_tests::{
     matrix::{self, Gives, Operator},
     operators::{AffineU32, bits},
@@ -22,12 +22,12 @@ fn the_total_is_that_of_the_last_nonempty_segment() {
         let bytes = |total: Option<Op::Carry>| total.map(|total| bits(&[total]));
         for (scan, expected) in [(scan(), None), (scan().init(value), Some(value))] {
             let totals = [
-                scan.run_with_total(&[]).unwrap().1,
-                scan.clone().exclusive().run_into_with_total(&[], &mut []).unwrap(),
-                scan.clone().reverse().rows(3).run_with_total(&[]).unwrap().1,
-                scan.clone().by_flags(&[false; 0]).run_with_total(&[]).unwrap().1,
-                scan.clone().by_offsets(&[0_u32; 4]).run_with_total(&[]).unwrap().1,
-                Op::by_columns(&scan, &[], matrix::First::Slices, Gives::TheTotal, &mut []).unwrap().1,
+                scan.with_total().run(&[]).unwrap().1,
+                scan.clone().exclusive().with_total().run_into(&[], &mut []).unwrap(),
+                scan.clone().reverse().rows(3).with_total().run(&[]).unwrap().1,
+                scan.by_flags(&[false; 0]).with_total().run(&[]).unwrap().1,
+                scan.by_offsets(&[0_u32; 4]).with_total().run(&[]).unwrap().1,
+                Op::by_columns(Run::from(&scan), &[], matrix::First::Slices, Gives::TheTotal, &mut []).unwrap().1,
             ];
             for total in totals {
                 assert_eq!(bytes(total), bytes(expected), "{}", Op::new().source().name);
@@ -39,23 +39,25 @@ fn the_total_is_that_of_the_last_nonempty_segment() {
     of_nothing::<ops::WithExclusive<AffineU32>>();
 
     // Empty segments at both ends.
-    let sums = Scanner::cpu().scan(ops::sum()).init(100).by_offsets(&[0_u32, 0, 2, 3, 3, 3]);
-    assert_eq!(sums.run_with_totals(&[1, 2, 4]).unwrap().1, [100, 103, 104, 100, 100]);
-    assert_eq!(sums.run_with_total(&[1, 2, 4]).unwrap().1, Some(104));
-    assert_eq!(sums.reverse().run_with_total(&[1, 2, 4]).unwrap().1, Some(103));
+    let (scan, offsets) = (Scanner::cpu().scan(ops::sum()).init(100), [0_u32, 0, 2, 3, 3, 3]);
+    let sums = scan.by_offsets(&offsets);
+    assert_eq!(sums.clone().with_totals().run(&[1, 2, 4]).unwrap().1, [100, 103, 104, 100, 100]);
+    assert_eq!(sums.with_total().run(&[1, 2, 4]).unwrap().1, Some(104));
+    assert_eq!(scan.clone().reverse().by_offsets(&offsets).with_total().run(&[1, 2, 4]).unwrap().1, Some(103));
 }
 
 /// Nothing consists of rows of any length, and there are none.
 #[test]
 fn rows_of_length_zero_need_an_empty_input() {
     let scanner = Scanner::cpu();
-    let sums = scanner.scan(ops::sum::<u32>()).rows(0);
+    let scan = scanner.scan(ops::sum::<u32>());
+    let sums = scan.rows(0);
     assert!(sums.run(&[]).unwrap().is_empty());
-    assert_eq!(sums.run_with_total(&[]).unwrap(), (vec![], None));
-    assert_eq!(sums.run_with_totals(&[]).unwrap(), (vec![], vec![]));
-    assert_eq!(sums.clone().init_each(&[]).run_with_totals(&[]).unwrap(), (vec![], vec![]));
-    assert!(sums.clone().reverse().exclusive().run(&[]).unwrap().is_empty());
-    sums.clone().run_into(&[], &mut []).unwrap();
+    assert_eq!(sums.clone().with_total().run(&[]).unwrap(), (vec![], None));
+    assert_eq!(sums.clone().with_totals().run(&[]).unwrap(), (vec![], vec![]));
+    assert_eq!(sums.clone().init_each(&[]).with_totals().run(&[]).unwrap(), (vec![], vec![]));
+    assert!(scan.clone().reverse().exclusive().rows(0).run(&[]).unwrap().is_empty());
+    sums.run_into(&[], &mut []).unwrap();
     assert!(scanner.reduce(ops::sum::<u32>()).rows(0).run(&[]).unwrap().is_empty());
     let error = sums.run(&[1]).unwrap_err();
     assert!(matches!(error, Error::RowLength { row: 0, len: 1 }), "{error}");
@@ -91,14 +93,15 @@ fn combinations_that_the_docs_exclude_are_refused() {
     let error = scanner.reduce(first_of_two).run(&[]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
 
-    let by_flags = scanner.scan(ops::sum()).by_flags(&[true]);
+    let by_flags = scanner.scan(ops::sum());
+    let by_flags = by_flags.by_flags(&[true]);
     let error = by_flags.clone().init_each(&[1]).run(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoSegmentIndex { .. })), "{error}");
-    let error = by_flags.run_with_totals(&[1]).unwrap_err();
+    let error = by_flags.with_totals().run(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoSegmentIndex { .. })), "{error}");
-    let error = scanner.scan(ops::sum()).rows(1).init_each(&[1]).run_with_total(&[1]).unwrap_err();
+    let error = scanner.scan(ops::sum()).rows(1).init_each(&[1]).with_total().run(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::TotalOfEach)), "{error}");
-    let error = scanner.scan(first_of_two).by_offsets(&[0_usize, 1]).run_with_totals(&[1]).unwrap_err();
+    let error = scanner.scan(first_of_two).by_offsets(&[0_usize, 1]).with_totals().run(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
 
     let planned = |spec: &ScanSpec, strategy: Strategy| {

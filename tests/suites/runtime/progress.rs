@@ -28,25 +28,25 @@ fn every_run_method_reports_all_elements_once() {
     let scan = scanner.scan(ops::sum::<u32>()).with_progress(report.clone());
     let reduce = scanner.reduce(ops::sum::<u32>()).with_progress(report);
     let (mut output, mut totals) = (input.clone(), vec![0; 6]);
-    let along = scan.clone().axis(Axis::of(&[6, 1_000], 0).unwrap());
+    let along = scan.along(Axis::of(&[6, 1_000], 0).unwrap());
     let ways: [(&str, Run<'_>); 9] = [
         ("run", &mut || scan.run(&input).map(drop)),
-        ("in place", &mut || scan.run_in_place_with_total(&mut input.clone()).map(drop)),
+        ("in place", &mut || scan.with_total().run_in_place(&mut input.clone()).map(drop)),
         ("prepared", &mut || scan.clone().prepare(6_000)?.run(&input).map(drop)),
-        ("rows", &mut || scan.clone().rows(1_000).run_into_with_totals(&input, &mut output, &mut totals)),
+        ("rows", &mut || scan.rows(1_000).totals_into(&mut totals).run_into(&input, &mut output)),
         ("arrays", &mut || scan.clone().run_into(&input, &mut input.clone())),
         ("along an axis", &mut || along.run(&input).map(drop)),
         ("arrays along an axis", &mut || along.clone().run_into(&input, &mut input.clone())),
         ("reduction", &mut || reduce.run(&input).map(drop)),
-        ("reduction of rows", &mut || reduce.clone().rows(1_000).run(&input).map(drop)),
+        ("reduction of rows", &mut || reduce.rows(1_000).run(&input).map(drop)),
     ];
     for (way, run) in ways {
         run().unwrap();
         assert_eq!((calls.swap(0, Ordering::Relaxed), done.swap(0, Ordering::Relaxed)), (1, 6_000), "{way}");
     }
     let of_nothing = Axis::of(&[0, 3], 0).unwrap();
-    scan.clone().axis(of_nothing.clone()).run(&[]).unwrap();
-    reduce.axis(of_nothing).run(&[]).unwrap();
+    scan.along(of_nothing.clone()).run(&[]).unwrap();
+    reduce.along(of_nothing).run(&[]).unwrap();
     scan.run(&[]).unwrap();
     assert_eq!((calls.swap(0, Ordering::Relaxed), done.swap(0, Ordering::Relaxed)), (3, 0), "no elements");
     assert!(scan.run_into(&input, &mut [0; 3]).is_err());

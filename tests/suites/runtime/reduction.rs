@@ -30,7 +30,7 @@ impl Visitor for OnCpu {
                 assert!(bits(&[reduce.run(&input).unwrap()]) == bits(&[expected]), "{name}, length {len}");
 
                 let scan = configure::<Op>(&scanner, (ScanKind::Exclusive, with_initial_value));
-                let (output, total) = scan.run_with_total(&input).unwrap();
+                let (output, total) = scan.with_total().run(&input).unwrap();
                 assert!(bits(&output) == bits(&scan.run(&input).unwrap()), "{name}, length {len}");
                 assert!(total.map(|total| bits(&[total])) == sum.map(|sum| bits(&[sum])), "{name}, length {len}");
             }

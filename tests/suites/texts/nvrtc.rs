@@ -21,7 +21,6 @@ use scan_tests::{
     items::Classes,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
-    restart,
     segments::Heads,
     strategies::{self, LOOK_AHEAD},
 };
@@ -337,14 +336,10 @@ fn every_segmented_strategy_compiles_without_warnings() {
         let heads = Heads::new(index, &[]);
         let source = if is_large(index) {
             let large = scanner.scan(Wide).reverse().strategy(strategy);
-            if index % 3 == 0 {
-                large.rows(7).cuda_source().unwrap()
-            } else {
-                restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap())
-            }
+            if index % 3 == 0 { large.rows(7).cuda_source().unwrap() } else { heads.of(&large).cuda_source().unwrap() }
         } else {
             let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
-            restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap())
+            heads.of(&small).cuda_source().unwrap()
         };
         match nvrtc::compile(&source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,

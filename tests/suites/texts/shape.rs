@@ -26,7 +26,7 @@ fn texts() -> Vec<String> {
         by(BlockScan::in_registers(), Carry::OneBlock),
         by(BlockScan::of(Network::KoggeStone), Carry::OneBlock),
         by(BlockScan::of(brent_kung), Carry::OneBlock),
-        h200.scan(sum()).axis(axis).cuda_source().unwrap().text,
+        h200.scan(sum()).along(axis).cuda_source().unwrap().text,
     ]
 }
 

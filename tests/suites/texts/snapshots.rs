@@ -1,9 +1,7 @@
 //! The generated CUDA, reviewed like source.
 
 use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, ScanSpec, Segments};
-use scan_runtime::{
-    Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, WarpNetwork, gallery, ops,
-};
+use scan_runtime::{Axis, BlockScan, Carry, Network, Run, Scan, ScanOp, Scanner, Strategy, WarpNetwork, gallery, ops};
 use scan_tests::{
     items::Classes,
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
@@ -211,13 +209,16 @@ fn one_cluster() {
 fn along_an_axis() {
     let scanner = scanner();
     let axis = || Axis::of(&[8, 65_536, 1_536], 1).unwrap();
-    let affine = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).axis(axis());
-    let halves = scanner.scan(ops::sum::<scan_runtime::half::f16>()).reverse().axis(axis());
+    let affine = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 });
+    let affine = affine.along(axis());
+    let halves = scanner.scan(ops::sum::<scan_runtime::half::f16>()).reverse();
+    let halves = halves.along(axis());
     let texts = [
         ("affine", affine.axis_plan().unwrap(), affine.cuda_source().unwrap().text),
         ("halves", halves.axis_plan().unwrap(), halves.cuda_source().unwrap().text),
     ];
-    let recurrence = scanner.scan(scan_tests::columns::Recurrence).axis(axis()).per_field();
+    let recurrence = scanner.scan(scan_tests::columns::Recurrence).per_field();
+    let recurrence = recurrence.along(axis());
     let recurrence = ("recurrence", recurrence.axis_plan().unwrap(), recurrence.cuda_source().unwrap().text);
     for (name, plan, source) in texts.into_iter().chain([recurrence]) {
         let from = source.find("// ---- Prefixes").unwrap();
@@ -246,7 +247,7 @@ fn segments_by_offsets() {
 }
 
 /// What a scan has to do with its segments: all but the operator and the prelude.
-fn segmented<Op: ScanOp>(scan: Scan<Op, Heads<'_>>) -> String {
+fn segmented<Op: ScanOp>(scan: Run<'_, Op>) -> String {
     let source = scan.cuda_source().unwrap().text;
     let from = source.find("// ---- Intrinsics").unwrap();
     format!("{}\n\n{}", scan.plan().unwrap(), &source[from..])

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use scan_runtime::{Error, Scan, ScanElement, ScanOp, Scanner, ops, scan_op};
+use scan_runtime::{Error, Run, Scan, ScanElement, ScanOp, Scanner, ops, scan_op};
 
 use super::{odd, of_case};
 use crate::{
@@ -153,16 +153,16 @@ fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     pool.install(work)
 }
 
-fn segmented<Op: ScanOp>(scan: Scan<Op>, heads: &Heads) -> Option<Scan<Op, scan_runtime::Heads<'_>>> {
+fn segmented<'a, Op: ScanOp>(scan: &'a Scan<Op>, heads: &'a Heads) -> Run<'a, Op> {
     match heads {
-        Heads::None => None,
-        Heads::Flags(flags) => Some(scan.by_flags(flags)),
-        Heads::Truths(flags) => Some(scan.by_flags(flags)),
-        Heads::Bits(bits) => Some(scan.by_bits(bits)),
-        Heads::Keys(keys) => Some(scan.by_keys(keys)),
-        Heads::WideKeys(keys) => Some(scan.by_keys(keys)),
-        Heads::Offsets(offsets) => Some(scan.by_offsets(offsets)),
-        Heads::WideOffsets(offsets) => Some(scan.by_offsets(offsets)),
+        Heads::None => Run::from(scan),
+        Heads::Flags(flags) => scan.by_flags(flags),
+        Heads::Truths(flags) => scan.by_flags(flags),
+        Heads::Bits(bits) => scan.by_bits(bits),
+        Heads::Keys(keys) => scan.by_keys(keys),
+        Heads::WideKeys(keys) => scan.by_keys(keys),
+        Heads::Offsets(offsets) => scan.by_offsets(offsets),
+        Heads::WideOffsets(offsets) => scan.by_offsets(offsets),
     }
 }
 
@@ -172,10 +172,7 @@ fn in_place<T: ScanElement, Op: ScanOp<Input = T, Output = T> + Clone>(
     x: &[T],
 ) -> Result<Vec<T>, Error> {
     let mut buffer = x.to_vec();
-    match segmented(scan.clone(), heads) {
-        Some(scan) => scan.run_in_place(&mut buffer)?,
-        None => scan.run_in_place(&mut buffer)?,
-    }
+    segmented(&scan, heads).run_in_place(&mut buffer)?;
     Ok(buffer)
 }
 
@@ -276,20 +273,17 @@ where
     let filler = op.project(op.carry_of(op.lift(x.first().copied().unwrap_or_else(|| input(random)))));
     let result = within(pool, || {
         let mut total = None;
-        let output = match (way, in_place, segmented(scan(), &heads)) {
-            (0, _, Some(scan)) => scan.run(&x),
-            (0, _, None) => scan().run_with_total(&x).map(|(output, sum)| {
+        let scan = scan();
+        let output = match (way, in_place, &heads) {
+            (0, _, Heads::None) => scan.with_total().run(&x).map(|(output, sum)| {
                 total = Some(sum);
                 output
             }),
-            (2, Some(in_place), _) => in_place(scan(), &heads, &x),
-            (_, _, segmented) => {
+            (0, ..) => segmented(&scan, &heads).run(&x),
+            (2, Some(in_place), _) => in_place(scan, &heads, &x),
+            _ => {
                 let mut output = vec![filler; len];
-                match segmented {
-                    Some(scan) => scan.run_into(&x, &mut output),
-                    None => scan().run_into(&x, &mut output),
-                }
-                .map(|()| output)
+                segmented(&scan, &heads).run_into(&x, &mut output).map(|()| output)
             }
         };
         (output, total)

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use scan_runtime::{
-    Architecture, DeviceLimits, Error, HostHeads, KernelSource, Plans, Scan, ScanOp, Scanner, Strategy,
+    Architecture, DeviceLimits, Error, KernelSource, Plans, Run, Scan, ScanOp, Scanner, Strategy,
     aot::{Bundle, Precompiled},
 };
 
@@ -104,25 +104,46 @@ pub(crate) trait AnyScan {
     fn missing(&self, kernels: &Precompiled, limits: &DeviceLimits) -> Result<Vec<String>, Error>;
 }
 
-impl<Op: ScanOp + Clone, H: HostHeads + Clone> AnyScan for Scan<Op, H> {
+/// A scan, and what makes it restart.
+struct Restarting<Op: ScanOp> {
+    scan: Scan<Op>,
+    by: Option<By>,
+}
+
+impl<Op: ScanOp> Restarting<Op> {
+    /// Plans and sources depend on the kind of the heads, not on the heads.
+    fn run(&self) -> Run<'_, Op> {
+        match self.by {
+            None => Run::from(&self.scan),
+            Some(By::Flags) => self.scan.by_flags::<bool>(&[]),
+            Some(By::Bits) => self.scan.by_bits(&[]),
+            Some(By::Keys) => self.scan.by_keys::<u32>(&[]),
+            Some(By::Offsets) => self.scan.by_offsets::<usize>(&[]),
+            Some(By::Rows) => self.scan.rows(1),
+        }
+    }
+}
+
+impl<Op: ScanOp> AnyScan for Restarting<Op> {
     fn plan(&self) -> Result<Plans, Error> {
-        Scan::<Op, H>::plan(self)
+        self.run().plan()
     }
 
     fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error> {
-        self.clone().strategy(strategy).plan()
+        let scan = self.scan.clone().strategy(strategy);
+        Restarting { scan, by: self.by }.run().plan()
     }
 
     fn source(&self, len: Option<usize>) -> Result<KernelSource, Error> {
-        len.map_or_else(|| self.cuda_source(), |len| self.cuda_source_for(len))
+        len.map_or_else(|| self.run().cuda_source(), |len| self.run().cuda_source_for(len))
     }
 
     fn add_to(&self, bundle: Bundle) -> Bundle {
-        bundle.with(self)
+        bundle.with(&self.run())
     }
 
     fn missing(&self, kernels: &Precompiled, limits: &DeviceLimits) -> Result<Vec<String>, Error> {
-        kernels.missing(self, limits)
+        kernels.missing(&self.run(), limits)
     }
 }
 
@@ -140,15 +161,7 @@ impl Visitor for Make<'_> {
         Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
     {
         let scan = self.shape.way.scan(self.scanner, op, self.shape.strategy);
-        // Plans and sources depend on the kind of the heads, not on the heads.
-        match self.shape.by {
-            None => Box::new(scan),
-            Some(By::Flags) => Box::new(scan.by_flags::<bool>(&[])),
-            Some(By::Bits) => Box::new(scan.by_bits(&[])),
-            Some(By::Keys) => Box::new(scan.by_keys::<u32>(&[])),
-            Some(By::Offsets) => Box::new(scan.by_offsets::<usize>(&[])),
-            Some(By::Rows) => Box::new(scan.rows(1)),
-        }
+        Box::new(Restarting { scan, by: self.shape.by })
     }
 }
 

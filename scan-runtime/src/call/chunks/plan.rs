@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use scan_codegen::{Axis, ColumnLayout};
 
-use crate::{Error, Heads, cpu::Order, heads::HeadKind};
+use crate::{
+    Error,
+    cpu::Order,
+    heads::{HeadKind, Heads},
+};
 
 /// Elements that are on the device at once.
 #[derive(Clone, Debug, PartialEq, Eq)]

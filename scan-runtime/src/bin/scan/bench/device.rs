@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use scan_runtime::{
-    DevicePrepared, Scan, ScanOp,
+    Device, Prepared, Scan, ScanOp,
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUevent_flags},
     milliseconds_between,
 };
@@ -13,7 +13,7 @@ use crate::{Outcome, ready::Sample};
 
 pub(super) struct Buffers<T, Op: ScanOp> {
     stream: Arc<CudaStream>,
-    scan: DevicePrepared<Op>,
+    scan: Prepared<Op, Device>,
     input: CudaSlice<T>,
     output: CudaSlice<T>,
 }

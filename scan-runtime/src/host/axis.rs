@@ -1,0 +1,185 @@
+//! Scans and reductions along an axis of an array in host memory.
+
+use std::fmt;
+
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnLayout, ColumnsPlan, Plans};
+
+use super::{
+    HostCall,
+    arguments::HostInput,
+    call::{Wants, arrays},
+};
+use crate::{
+    Error, ScanOp,
+    call::{HostTotals, Initial, Layouts, Request, Totals},
+    columns::Lengths,
+    cpu::{self, Both, Memory, Unwritten},
+    generate,
+    heads::check_initial_values,
+    room::room,
+    scan::Options,
+    scanner::Engine,
+    telemetry::{computing, tells_of_calls},
+};
+
+/// An array that is scanned along an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct AxisLayout {
+    pub(crate) axis: Axis,
+    layout: ColumnLayout,
+}
+
+impl AxisLayout {
+    pub(crate) fn new(axis: Axis) -> Self {
+        AxisLayout { layout: axis.layout(), axis }
+    }
+
+    pub(crate) fn layout(&self) -> &ColumnLayout {
+        &self.layout
+    }
+
+    /// The length of a column, if the columns are rows of a scan that restarts.
+    pub(crate) fn row(&self) -> Option<usize> {
+        let layout = &self.layout;
+        let are_rows = layout.is_rows() && layout.columns() > 1 && !layout.is_empty();
+        are_rows.then_some(layout.length() as usize)
+    }
+
+    /// Whether columns are contiguous, one behind the other, and scanned as rows. One alone is no row that has values
+    /// of its own.
+    pub(crate) fn is_of_rows(&self, request: &Request) -> bool {
+        let has_values = request.initial == Initial::Each || request.totals == Totals::PerSegment;
+        self.layout.is_rows() && !self.layout.is_empty() && (!has_values || self.layout.columns() > 1)
+    }
+
+    /// Whether memory of `found` elements holds the array.
+    pub(crate) fn check_length(&self, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+        let holds = if expected == self.axis.len() { found == expected } else { found >= expected };
+        match holds {
+            true => Ok(()),
+            false => Err(Error::AxisLength { what, found, expected, shape: self.axis.shape().to_vec() }),
+        }
+    }
+
+    /// The error of results that leave gaps.
+    pub(crate) fn gaps(&self) -> Error {
+        Error::AxisGaps { shape: self.axis.shape().to_vec() }
+    }
+}
+
+/// What would run along an axis on a GPU.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AxisPlan {
+    /// Columns that are contiguous, one behind the other, as rows.
+    Rows(Plans),
+    /// Any others.
+    Columns(ColumnsPlan),
+}
+
+impl fmt::Display for AxisPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AxisPlan::Rows(plans) => plans.fmt(f),
+            AxisPlan::Columns(plan) => plan.fmt(f),
+        }
+    }
+}
+
+impl<Op: ScanOp> HostCall<'_, Op> {
+    pub(super) fn columns_plan(&self, totals: Totals) -> Result<ColumnsPlan, Error> {
+        let Options { op, scanner, .. } = self.options;
+        let spec = self.call(totals).spec();
+        Ok(generate::plan_columns(&op.source(), &spec, &scanner.limits(), &self.options.shape())?)
+    }
+
+    /// Scans columns that are not rows.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_memory`](HostCall::run_memory).
+    pub(super) unsafe fn run_columns<M: Memory<Op>>(
+        &self,
+        along: &AxisLayout,
+        memory: M,
+        layouts: Layouts,
+        wants: Wants<Op::Carry>,
+    ) -> Result<(), Error> {
+        let (axis, layout, totals) = (&along.axis, &along.layout, wants.pointer());
+        let mut call = self.call(wants.totals()).over(layouts);
+        // A reduction takes the totals of a scan.
+        call.request.reduction = None;
+        if let Some(values) = self.initial_values() {
+            check_initial_values(values.len(), axis.columns())?;
+        }
+        if layout.is_empty() {
+            self.columns_plan(wants.totals())?;
+            let count = if totals.is_null() { 0 } else { axis.columns() };
+            for column in 0..count {
+                let value = self.initial_values().and_then(|values| values.get(column).copied());
+                let total = value.map_or_else(|| self.options.total_of_nothing(), Ok)?;
+                // SAFETY: the caller vouches for the totals.
+                unsafe { totals.add(column).write(total) };
+            }
+            self.report_all(0);
+            return Ok(());
+        }
+        match self.options.scanner.engine() {
+            Engine::Cpu { .. } => {
+                let has_values = call.request.initial == Initial::Each || !totals.is_null();
+                match has_values || self.options.overrides.is_some() {
+                    true => self.columns_plan(wants.totals()).map(drop)?,
+                    false => self.check_planned(Totals::None)?,
+                }
+                let _span = tells_of_calls().then(|| computing::<Op>(axis.len()));
+                let Options { op, kind, order, initial_value, .. } = self.options;
+                let values = cpu::ColumnValues {
+                    initial_value: *initial_value,
+                    initial_values: self.initial_values(),
+                    totals: (!totals.is_null()).then_some(totals),
+                };
+                // SAFETY: the caller vouches for the memory; the values have been counted.
+                unsafe { cpu::scan_columns(&**op, *kind, *order, values, layout, memory, axis.len())? };
+                self.report_all(axis.len());
+                Ok(())
+            }
+            Engine::Cuda(device) => {
+                let totals = HostTotals::per_segment(totals, axis.columns());
+                // SAFETY: as above.
+                unsafe { call.scan_columns_on_device(device, axis, &memory.host(axis.len()), totals) }
+            }
+        }
+    }
+}
+
+impl<Op: ScanOp> HostCall<'_, Op> {
+    /// Reduces each column of an array.
+    pub(super) fn reduce_columns<I: HostInput<Op::Input>>(
+        &self,
+        along: &AxisLayout,
+        input: I,
+    ) -> Result<Vec<Op::Output>, Error> {
+        let mut lengths = Lengths::of("input");
+        input.items(&mut lengths);
+        let needed = along.axis.input_len();
+        along.check_length("input", lengths.len()?.unwrap_or(needed), needed)?;
+        self.check_prepared(along.axis.len(), Totals::None)?;
+        let count = along.axis.columns();
+        let mut totals = room::<Op::Carry>(count)?;
+        let wants = Wants::PerSegment(totals.as_mut_ptr());
+        let input = input.hold(0, self.lanes_of(needed, &wants))?;
+        let memory = Both { input: I::at(&input), output: Unwritten };
+        let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+        let layouts = Layouts { output, ..arrays::<Op, I, &mut [Op::Output]>() };
+        // SAFETY: the input holds the array, there is room for the totals, and results have no memory.
+        unsafe {
+            self.run_memory(memory, along.axis.len(), layouts, wants)?;
+            totals.set_len(count);
+        }
+        let mut results = room(count)?;
+        for total in totals {
+            results.push(cpu::project(&*self.options.op, total)?);
+        }
+        Ok(results)
+    }
+}

@@ -1,0 +1,514 @@
+//! A run over host memory as data: the one path from a call to the CPU backend or to the device.
+
+use std::{fmt, mem::MaybeUninit, ptr, sync::Arc};
+
+use scan_codegen::{ArrayKind, ArrayKinds, Axis, PlanError, ScanKind};
+
+use super::{
+    arguments::{HostInput, HostOutput},
+    axis::AxisLayout,
+    handle::HostHandle,
+};
+use crate::{
+    Error, Host, Results, ScanElement, ScanOp, ScanProgress,
+    call::{Call, HostPlaces, HostTotals, Layouts, Totals},
+    columns::{Lengths, common_len, kinds::Lanes},
+    cpu::{self, Both, Memory},
+    cuda::CudaDevice,
+    device::arguments::Layout,
+    error::expect_len,
+    heads::{HeadKind, Heads},
+    room::room,
+    run::{Lent, Place},
+    scan::Options,
+    scanner::Engine,
+    telemetry::{computing, tells_of_calls},
+};
+
+/// New results, with the totals that `R` gives.
+pub(super) type HostResult<R, Op> = Result<
+    <R as Results>::With<Vec<<Op as ScanOp>::Output>, <R as Results>::Totals<Host, <Op as ScanOp>::Carry>>,
+    Error,
+>;
+
+/// A run over host memory: what the scan or reduction is, and what the call brings.
+pub struct HostCall<'a, Op: ScanOp> {
+    pub(crate) options: &'a Options<Op>,
+    /// The segments, and the initial value of each.
+    pub(crate) heads: Heads<'a>,
+    /// The array, if the run is along an axis of one.
+    pub(crate) along: Option<Arc<AxisLayout>>,
+    /// Where the total of each segment goes, if that is memory of the caller's.
+    pub(crate) totals: Option<Lent<'a, [Op::Carry]>>,
+    /// The handle, if it is a run of one.
+    pub(crate) prepared: Option<&'a HostHandle<Op>>,
+}
+
+impl<Op: ScanOp> Clone for HostCall<'_, Op> {
+    fn clone(&self) -> Self {
+        HostCall { along: self.along.clone(), ..*self }
+    }
+}
+
+impl<'a, Op: ScanOp> HostCall<'a, Op> {
+    #[inline]
+    pub(crate) fn new(options: &'a Options<Op>) -> Self {
+        HostCall { options, heads: Heads::NONE, along: None, totals: None, prepared: None }
+    }
+
+    /// The last choice of segments counts.
+    #[inline]
+    pub(crate) fn with_heads(self, heads: Heads<'a>) -> Self {
+        let mut call = HostCall { along: None, ..self };
+        (call.heads, call.heads.initial_values) = (heads, self.heads.initial_values);
+        call
+    }
+
+    pub(crate) fn along(self, axis: Axis) -> Self {
+        self.along_layout(Arc::new(AxisLayout::new(axis)))
+    }
+
+    pub(super) fn along_layout(self, along: Arc<AxisLayout>) -> Self {
+        let call = self.with_heads(along.row().map_or(Heads::NONE, Heads::rows));
+        HostCall { along: Some(along), ..call }
+    }
+
+    pub(crate) fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { op, scanner, reduction, .. } = self.options;
+        let mut scan = f.debug_struct(if reduction.is_some() { "Reduce" } else { "Scan" });
+        scan.field("operator", &op.source().name);
+        scan.field("scan", &format_args!("{}", self.call(Totals::None).spec()));
+        if let Some(along) = &self.along {
+            scan.field("axis", &along.axis);
+        }
+        scan.field("backend", &format_args!("{}", scanner.backend())).finish_non_exhaustive()
+    }
+
+    /// The call without types, with these totals.
+    pub(crate) fn call(&self, totals: Totals) -> Call<'_> {
+        self.options.call(self.heads, self.along.as_deref(), totals)
+    }
+
+    /// The totals that a run gives, which the caller asks for or has a place for.
+    pub(crate) fn wanted(&self, asked: Totals) -> Totals {
+        if self.totals.is_some() { Totals::PerSegment } else { asked }
+    }
+
+    /// The initial value of each segment, if each has one.
+    pub(super) fn initial_values(&self) -> Option<&[Op::Carry]> {
+        // SAFETY: heads are given initial values by a call of their carries, which keeps its heads and its operator.
+        self.heads.initial_values.map(|values| unsafe { values.values() })
+    }
+
+    /// An error if a handle was not prepared for such a run, of `len` elements.
+    #[inline]
+    pub(super) fn check_prepared(&self, len: usize, totals: Totals) -> Result<(), Error> {
+        match self.prepared {
+            None => Ok(()),
+            Some(handle) => handle.check(&self.call(totals).request, len),
+        }
+    }
+
+    /// Reports that all elements are done.
+    #[inline]
+    pub(super) fn report_all(&self, len: usize) {
+        if let Some(progress) = &self.options.progress {
+            progress.report(ScanProgress { done: len, of: len });
+        }
+    }
+}
+
+/// Which totals a run gives, and where they go.
+#[derive(Clone, Copy)]
+pub(super) enum Wants<C> {
+    Nothing,
+    /// The last total.
+    Last,
+    /// The total of each segment or column. There is room for all of them.
+    PerSegment(*mut C),
+}
+
+impl<C> Wants<C> {
+    pub(super) fn totals(&self) -> Totals {
+        match self {
+            Wants::Nothing => Totals::None,
+            Wants::Last => Totals::Last,
+            Wants::PerSegment(_) => Totals::PerSegment,
+        }
+    }
+
+    pub(super) fn pointer(&self) -> *mut C {
+        match *self {
+            Wants::PerSegment(totals) => totals,
+            Wants::Nothing | Wants::Last => ptr::null_mut(),
+        }
+    }
+}
+
+/// The lengths of a run.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Items of each array of the input,
+    input: usize,
+    /// and of the output.
+    output: usize,
+    /// Elements that are scanned.
+    len: usize,
+}
+
+/// In how many arrays an input and an output are. Host memory is given to kernels as slices.
+pub(super) fn arrays<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>() -> Layouts {
+    Layouts { input: (I::Layout::ARRAYS, ArrayKinds::default()), output: (O::Layout::ARRAYS, ArrayKinds::default()) }
+}
+
+/// The same with the kinds of the arrays.
+pub(super) fn layouts<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>() -> Layouts {
+    let kinds = [I::KINDS, O::KINDS].map(|kinds| ArrayKinds::new(kinds.iter().copied()));
+    Layouts { input: (I::Layout::ARRAYS, kinds[0]), output: (O::Layout::ARRAYS, kinds[1]) }
+}
+
+impl<Op: ScanOp> HostCall<'_, Op> {
+    /// What the planner refuses on the GPU is refused on the CPU as well.
+    #[inline]
+    pub(crate) fn check_planned(&self, totals: Totals) -> Result<(), Error> {
+        let heads = &self.heads;
+        // A segment between offsets may be empty.
+        let of_nothing = totals == Totals::PerSegment && matches!(heads.kind, HeadKind::Offsets(_));
+        let begins = self.options.initial_value.is_some() || heads.initial_values.is_some();
+        let needs_identity = (self.options.kind == ScanKind::Exclusive || of_nothing) && !begins;
+        let surely =
+            || self.options.overrides.is_none() && cpu::surely_planned(&*self.options.op, heads, needs_identity);
+        if self.prepared.is_some() || surely() { Ok(()) } else { self.ask_planner(totals) }
+    }
+
+    /// Not inlined into short scans.
+    #[cold]
+    #[inline(never)]
+    fn ask_planner(&self, totals: Totals) -> Result<(), Error> {
+        self.call(totals).check()
+    }
+
+    /// What a scan on the CPU has to know.
+    #[inline]
+    pub(crate) fn how(&self, total: bool) -> cpu::How<'_, Op> {
+        let Options { kind, order, initial_value, .. } = self.options;
+        cpu::How { kind: *kind, order: *order, initial_value: initial_value.as_ref(), heads: self.heads.given(), total }
+    }
+
+    /// How many segments or columns there are, each of which has an initial value, or a total.
+    pub(super) fn count_each(&self, len: usize) -> Result<usize, Error> {
+        match &self.along {
+            Some(along) => Ok(along.axis.columns()),
+            None => {
+                self.heads.check(len)?;
+                self.heads.check_each(len)
+            }
+        }
+    }
+
+    /// The total of each segment or column, if there is room for as many.
+    fn wants_each(&self, len: usize, totals: &mut [Op::Carry]) -> Result<Wants<Op::Carry>, Error> {
+        let why = "there is one total for each segment or column";
+        expect_len("totals", totals.len(), self.count_each(len)?, why)?;
+        Ok(Wants::PerSegment(totals.as_mut_ptr()))
+    }
+
+    /// The lengths of a run over arrays of these lengths.
+    #[inline]
+    fn extent(&self, input: Option<usize>, output: Option<usize>) -> Result<Extent, Error> {
+        match &self.along {
+            Some(along) => {
+                let (needed, room) = (along.axis.input_len(), along.axis.output_len());
+                let (input, output) = (input.unwrap_or(needed), output.unwrap_or(room));
+                along.check_length("input", input, needed)?;
+                along.check_length("output", output, room)?;
+                Ok(Extent { input, output, len: along.axis.len() })
+            }
+            None => common_len(input, output).map(|len| Extent { input: len, output: len, len }),
+        }
+    }
+
+    /// The same of a run into new memory.
+    #[inline]
+    fn new_extent(&self, input: Option<usize>) -> Result<Extent, Error> {
+        match &self.along {
+            Some(along) if along.axis.output_len() != along.axis.len() => Err(along.gaps()),
+            _ => self.extent(input, None),
+        }
+    }
+
+    /// What `HostInput::hold` needs to know.
+    #[inline]
+    pub(super) fn lanes_of(&self, input: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
+        let on_cpu = matches!(self.options.scanner.engine(), Engine::Cpu { .. });
+        // Kernels of columns read no indices.
+        let along = self.along.as_ref();
+        let memory = on_cpu || along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
+        let row = match self.heads.kind {
+            HeadKind::Rows { len } if along.is_none() => len,
+            _ => input,
+        };
+        Lanes { len: input, memory, row, axis: along.map(|along| &along.axis) }
+    }
+
+    /// Runs over an input into a new vector, with the totals that `R` gives.
+    #[inline]
+    pub(super) fn run<R: Results, I: HostInput<Op::Input>>(&self, input: I) -> HostResult<R, Op> {
+        let mut lengths = Lengths::of("input");
+        input.items(&mut lengths);
+        let extent = self.new_extent(lengths.len()?)?;
+        let (output, totals) = self.with_totals::<R, _>(extent.len, |wants| {
+            let input = input.hold(0, self.lanes_of(extent.input, &wants))?;
+            let mut output = room(extent.output)?;
+            let memory = Both { input: I::at(&input), output: output.as_mut_ptr() };
+            let layouts = arrays::<Op, I, &mut [Op::Output]>();
+            // SAFETY: each held array has that many items; the vector has room for as many outputs, and nothing else
+            // points there.
+            let total = unsafe { self.run_memory(memory, extent.len, layouts, wants)? };
+            // SAFETY: every output has been written.
+            unsafe { output.set_len(extent.output) };
+            Ok((output, total))
+        })?;
+        Ok(R::with(output, totals))
+    }
+
+    /// Runs over the arrays of an input and of an output.
+    #[inline]
+    pub(super) fn run_into<R: Results, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
+        &self,
+        input: I,
+        mut output: O,
+    ) -> Result<R::Totals<Host, Op::Carry>, Error> {
+        let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
+        input.items(&mut inputs);
+        output.items(&mut outputs);
+        let extent = self.extent(inputs.len()?, outputs.len()?)?;
+        let in_memory_order = |kind: &ArrayKind| matches!(kind, ArrayKind::Slice | ArrayKind::NoMemory);
+        if let Some(along) = &self.along
+            && extent.output != extent.len
+            && !O::KINDS.iter().all(in_memory_order)
+        {
+            // Scattered results are read when the scan has ended, those in the gaps, too, which nothing writes.
+            return Err(along.gaps());
+        }
+        let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
+            let on_cpu = matches!(self.options.scanner.engine(), Engine::Cpu { .. });
+            let input = input.hold(0, self.lanes_of(extent.input, &wants))?;
+            let mut output = output.hold(0, extent.output, on_cpu)?;
+            let memory = Both { input: I::at(&input), output: O::at(&mut output) };
+            // SAFETY: each held array has that many items, those of the output exclusively borrowed.
+            let total = unsafe { self.run_memory(memory, extent.len, arrays::<Op, I, O>(), wants)? };
+            // SAFETY: the scan has written every item, or the arrays finish without reading items.
+            unsafe { O::finish(output)? };
+            Ok(((), total))
+        })?;
+        Ok(totals)
+    }
+
+    /// Runs in place.
+    #[inline]
+    pub(super) fn run_in_place<R: Results, T>(&self, buffer: &mut [T]) -> Result<R::Totals<Host, Op::Carry>, Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let len = match &self.along {
+            Some(along) if !along.axis.lies_the_same() => return Err(Error::AxisInPlace),
+            Some(along) => {
+                along.check_length("buffer", buffer.len(), along.axis.input_len())?;
+                along.axis.len()
+            }
+            None => buffer.len(),
+        };
+        let to = buffer.as_mut_ptr();
+        let memory = Both { input: to.cast_const(), output: to };
+        let ((), totals) = self.with_totals::<R, _>(len, |wants| {
+            // SAFETY: the buffer is exclusively borrowed, and each result takes the place of its element.
+            unsafe { self.run_memory(memory, len, Layouts::default(), wants) }.map(|total| ((), total))
+        })?;
+        Ok(totals)
+    }
+
+    /// Runs with the totals that `R` gives, or that the caller has memory for.
+    #[inline]
+    #[allow(clippy::type_complexity, reason = "a pair reads better than a struct of its own")]
+    fn with_totals<R: Results, T>(
+        &self,
+        len: usize,
+        run: impl FnOnce(Wants<Op::Carry>) -> Result<(T, Option<Op::Carry>), Error>,
+    ) -> Result<(T, R::Totals<Host, Op::Carry>), Error> {
+        self.check_prepared(len, self.wanted(R::TOTALS))?;
+        let mut count = 0;
+        let each = || {
+            count = self.count_each(len)?;
+            room(count)
+        };
+        let mut totals = R::room::<Host, Op::Carry>(|| Ok(None), each)?;
+        let wants = match (R::place::<Host, Op::Carry>(&mut totals), &self.totals) {
+            (Place::Last(_), _) => Wants::Last,
+            (Place::Each(totals), _) => Wants::PerSegment(totals.as_mut_ptr()),
+            (Place::None, None) => Wants::Nothing,
+            // SAFETY: no other run uses it: this one ends before another one begins.
+            (Place::None, Some(totals)) => self.wants_each(len, unsafe { totals.memory() })?,
+        };
+        let (result, last) = run(wants)?;
+        match R::place::<Host, Op::Carry>(&mut totals) {
+            Place::None => {}
+            Place::Last(total) => *total = last,
+            // SAFETY: there is room for so many, and every total has been written.
+            Place::Each(totals) => unsafe { totals.set_len(count) },
+        }
+        Ok((result, totals))
+    }
+
+    /// Every scan of host memory comes through here. Gives the last total, if that is wanted and there is one.
+    ///
+    /// # Safety
+    ///
+    /// The memory is valid for reads of `len` elements and for writes of as many results, or along an axis of those of
+    /// its array. Input and output are one, or do not overlap. There is room for the totals.
+    #[inline]
+    pub(super) unsafe fn run_memory<M: Memory<Op>>(
+        &self,
+        memory: M,
+        len: usize,
+        layouts: Layouts,
+        wants: Wants<Op::Carry>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        let has_values = self.heads.initial_values.is_some();
+        if let Some(along) = self.columns_of(&wants)? {
+            // SAFETY: the caller vouches for the memory.
+            return unsafe { self.run_columns(along, memory, layouts, wants) }.map(|()| None);
+        }
+        match (has_values, wants) {
+            (true, Wants::Last) => Err(PlanError::TotalOfEach.into()),
+            (true, _) | (_, Wants::PerSegment(_)) => {
+                // SAFETY: the caller vouches for the memory.
+                unsafe { self.run_each(memory, len, layouts, wants) }.map(|()| None)
+            }
+            (false, _) => match self.options.scanner.engine() {
+                // SAFETY: as above.
+                Engine::Cpu { .. } if self.options.progress.is_some() => unsafe {
+                    self.run_and_report(memory, len, wants)
+                },
+                // SAFETY: as above.
+                Engine::Cpu { .. } => unsafe { self.run_on_cpu(memory, len, wants) },
+                // SAFETY: as above.
+                Engine::Cuda(device) => unsafe { self.run_on_device(device, &memory.host(len), layouts, wants) },
+            },
+        }
+    }
+
+    /// The array, if the scan is along an axis whose columns are not scanned as rows.
+    #[inline]
+    fn columns_of(&self, wants: &Wants<Op::Carry>) -> Result<Option<&AxisLayout>, Error> {
+        match self.along.as_deref() {
+            None => Ok(None),
+            Some(_) if matches!(wants, Wants::Last) => Err(PlanError::Columns { why: NO_LAST_TOTAL }.into()),
+            Some(along) => Ok((!along.is_of_rows(&self.call(wants.totals()).request)).then_some(along)),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`run_memory`](HostCall::run_memory).
+    #[inline(always)]
+    unsafe fn run_on_cpu<M: Memory<Op>>(
+        &self,
+        memory: M,
+        len: usize,
+        wants: Wants<Op::Carry>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        self.check_planned(Totals::None)?;
+        let _span = tells_of_calls().then(|| computing::<Op>(len));
+        self.heads.check(len)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { cpu::scan_in(&*self.options.op, self.how(matches!(wants, Wants::Last)), memory, len) }
+    }
+
+    /// The same with a report. It is apart, because a report costs as much as a short scan.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_memory`](HostCall::run_memory).
+    #[cold]
+    #[inline(never)]
+    unsafe fn run_and_report<M: Memory<Op>>(
+        &self,
+        memory: M,
+        len: usize,
+        wants: Wants<Op::Carry>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        // SAFETY: the caller vouches for the memory.
+        let total = unsafe { self.run_on_cpu(memory, len, wants) }?;
+        self.report_all(len);
+        Ok(total)
+    }
+
+    /// Does the same on a device.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_memory`](HostCall::run_memory).
+    #[inline(never)]
+    pub(super) unsafe fn run_on_device(
+        &self,
+        device: &CudaDevice,
+        host: &HostPlaces,
+        layouts: Layouts,
+        wants: Wants<Op::Carry>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        self.heads.check(host.len)?;
+        let mut total = MaybeUninit::uninit();
+        let with_total = matches!(wants, Wants::Last) && host.len > 0;
+        let (wanted, totals) = match with_total {
+            true => (Totals::Last, HostTotals::last(&mut total)),
+            false => (Totals::None, HostTotals::NONE),
+        };
+        // SAFETY: the caller vouches for the host memory.
+        unsafe { self.call(wanted).over(layouts).scan_on_device(device, host, totals)? };
+        // SAFETY: the kernels have written the total if that was asked of them.
+        Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.options.initial_value })
+    }
+
+    /// Scans segments of which each has an initial value, a total, or both.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_memory`](HostCall::run_memory).
+    unsafe fn run_each<M: Memory<Op>>(
+        &self,
+        memory: M,
+        len: usize,
+        layouts: Layouts,
+        wants: Wants<Op::Carry>,
+    ) -> Result<(), Error> {
+        self.heads.check(len)?;
+        let count = self.heads.check_each(len)?;
+        let mut call = self.call(wants.totals()).over(layouts);
+        // A reduction of rows takes the totals of a scan.
+        call.request.reduction = None;
+        match self.options.scanner.engine() {
+            Engine::Cuda(device) if len > 0 => {
+                let totals = HostTotals::per_segment(wants.pointer(), count);
+                // SAFETY: the caller vouches for the memory.
+                unsafe { call.scan_on_device(device, &memory.host(len), totals) }
+            }
+            _ => {
+                self.check_planned(wants.totals())?;
+                let _span = tells_of_calls().then(|| computing::<Op>(len));
+                let Options { op, kind, order, initial_value, .. } = self.options;
+                let (values, totals) = (self.initial_values(), wants.pointer());
+                let totals = (!totals.is_null()).then_some(cpu::TotalsAt(totals));
+                // SAFETY: as above; the values have been counted.
+                unsafe {
+                    cpu::scan_each(&**op, *kind, *order, *initial_value, values, &self.heads, memory, len, totals)?
+                };
+                self.report_all(len);
+                Ok(())
+            }
+        }
+    }
+}
+
+const NO_LAST_TOTAL: &str = "it has a total for each column: ask for those `.with_totals()`";

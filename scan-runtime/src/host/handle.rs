@@ -1,0 +1,71 @@
+//! The contents of a handle of runs over host memory.
+
+use std::{fmt, sync::Arc};
+
+use super::{HostCall, axis::AxisLayout};
+use crate::{
+    Error, ScanOp,
+    call::{Request, Totals},
+    cuda::Kernels,
+    prepared::check_len,
+    scan::Options,
+    scanner::Engine,
+};
+
+/// Runs that are ready: the planner has been asked, and kernels are compiled and loaded.
+pub struct HostHandle<Op: ScanOp> {
+    options: Options<Op>,
+    /// The request that it was prepared for.
+    request: Request,
+    /// The array, if the runs are along an axis of one.
+    along: Option<Arc<AxisLayout>>,
+    max_len: usize,
+    /// Held, so that they are there.
+    _kernels: Vec<Arc<Kernels>>,
+}
+
+impl<Op: ScanOp> fmt::Debug for HostHandle<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut handle = f.debug_struct("Handle");
+        handle.field("operator", &self.options.op.source().name).field("prepared_for", &self.request.to_string());
+        handle.field("max_len", &self.max_len).finish_non_exhaustive()
+    }
+}
+
+impl<Op: ScanOp> HostHandle<Op> {
+    /// An error if it was not prepared for such runs, of `len` elements. Arrays of any kinds are slices to the kernels.
+    pub(super) fn check(&self, request: &Request, len: usize) -> Result<(), Error> {
+        check_len(len, self.max_len)?;
+        let request = Request { layouts: self.request.layouts, ..*request };
+        match self.request.is_like(&request) {
+            true => Ok(()),
+            false => Err(Error::HandleMismatch { prepared: self.request.to_string(), found: request.to_string() }),
+        }
+    }
+}
+
+impl<'a, Op: ScanOp> HostCall<'a, Op> {
+    /// A run of a handle.
+    pub(crate) fn of_handle(handle: &'a HostHandle<Op>) -> Self {
+        let call = HostCall { prepared: Some(handle), ..HostCall::new(&handle.options) };
+        match &handle.along {
+            Some(along) => call.along_layout(along.clone()),
+            None => call,
+        }
+    }
+
+    /// Prepares runs like this one that give these totals.
+    pub(super) fn prepare(&self, asked: Totals, max_len: usize) -> Result<HostHandle<Op>, Error> {
+        if self.prepared.is_some() {
+            return Err(Error::AlreadyPrepared);
+        }
+        let call = self.call(self.wanted(asked));
+        call.check()?;
+        let kernels = match self.options.scanner.engine() {
+            Engine::Cpu { .. } => Vec::new(),
+            Engine::Cuda(device) => call.load_chunks(device, max_len)?,
+        };
+        let (options, request, along) = (self.options.clone(), call.request, self.along.clone());
+        Ok(HostHandle { options, request, along, max_len, _kernels: kernels })
+    }
+}
