@@ -81,7 +81,7 @@ use proc_macro::TokenStream;
 /// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
 /// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. They mean the same on the
 /// GPU as in Rust: integers wrap, shift counts are masked, `as` saturates, floats are not contracted. A construct
-/// outside the language is an error at the expression. `docs/operator-language.md` in the project's repository lists
+/// outside the language is an error at the expression. the guide of `scan-runtime` lists
 /// every type, statement and method, where a literal needs a suffix, and what is left out and why.
 ///
 /// The function form makes a unit struct, whose name Rust treats as a pattern: `let total = scanner.scan(total)` is an

@@ -19,13 +19,26 @@
 //! # Ok::<(), scan_runtime::Error>(())
 //! ```
 //!
+//! `cargo add scan-runtime` adds it. It needs no CUDA toolkit: the driver and NVRTC are loaded at run time, and
+//! `pip install nvidia-cuda-nvrtc` brings the latter.
+//!
+//! | I want to | read |
+//! |---|---|
+//! | know what to use for what | [the guide](guide::which), [coming from CUB or Thrust](guide::cub_and_thrust) |
+//! | write an operator | [`ScanOp`], [`macro@scan_op`], [the language](guide::operator_language), [twenty to begin from](guide::operators) |
+//! | run one | [`Scanner`] makes a [`Scan`] or a [`Reduce`]; a [`Run`] brings segments, totals, an axis or a stream; [`Prepared`] runs often |
+//! | scan several arrays, gathered ones, into places of my own | [`arrays`] |
+//! | check that it is associative | [`laws`] |
+//! | see the plan and the CUDA that run | [`Scan::plan`], [`Scan::cuda_source`] |
+//! | ship without a compiler; see where time goes | [`aot`], [`DiskCache`]; [`telemetry`] |
+//!
 //! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. It works on
 //!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs and enums marked
 //!   [`macro@scan_element`]. [`ops`] has the usual operators. The module `gallery`, behind the feature of that name,
 //!   has twenty from many fields.
 //! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
-//!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
+//!   over host slices, or, after [`Scan::on`], over `cudarc` device slices on your own stream.
 //! - Inspect the plan and the CUDA source without a GPU: [`Scan::plan`], [`Scan::cuda_source`].
 //! - Integers give the same bits on every device, and so do floats whose partial results are exact. Where floats are
 //!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length.
@@ -63,6 +76,7 @@ mod few;
 #[cfg(feature = "gallery")]
 pub mod gallery;
 mod generate;
+pub mod guide;
 mod heads;
 mod host;
 mod late_value;

@@ -1,5 +1,5 @@
 //! Each kind of scan with each other that composes with it: a table of axes, and so many of its cells that every three
-//! values of three axes meet. What does not compose is listed in `docs/README.md`.
+//! values of three axes meet. What does not compose is listed in `guide/combinations.md`.
 
 use std::{error::Error, fmt::Debug};
 

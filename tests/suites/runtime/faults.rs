@@ -198,7 +198,7 @@ impl ScanOp for Falling {
     }
 }
 
-/// As `docs/README.md` has it: the panic's message comes beside the error, unless a hook keeps it.
+/// As the guide has it: the panic's message comes beside the error, unless a hook keeps it.
 #[test]
 fn a_hook_silences_the_panic_of_an_operator() {
     for hook in ["silent", "that of Rust"] {

@@ -82,7 +82,7 @@ fn first_of_two(a: u32, _b: u32) -> u32 {
     a
 }
 
-/// The rows of "What does not go together" in `docs/README.md` that need no device.
+/// The rows of "What does not go together" in `guide/combinations.md` that need no device.
 #[test]
 fn combinations_that_the_docs_exclude_are_refused() {
     let scanner = Scanner::cpu();
