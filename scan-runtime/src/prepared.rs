@@ -12,9 +12,9 @@ use crate::{
 /// A scan or a reduction that is ready to run, made by [`Run::prepare`].
 ///
 /// The planner has been asked once. On a CUDA device the kernels are compiled and loaded, so that no run waits for
-/// that. Each run brings what was said before `prepare` anew, by the same words: other keys, other rows, other initial
-/// values, other totals. A run along an axis keeps it. [`Error::PreparedLength`] is given for more elements than the
-/// handle was prepared for, [`Error::HandleMismatch`] for a run of another kind.
+/// that. Each run names again, by the same words, the segments, initial values and totals that were named before
+/// `prepare`: with other keys, other rows, other values. The axis stays. A run over more elements than the handle was
+/// prepared for is [`Error::PreparedLength`], a run of another kind [`Error::HandleMismatch`].
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};

@@ -121,11 +121,11 @@ impl<Op: ScanOp> Clone for Options<Op> {
 ///
 /// [`reverse`](Scan::reverse) goes from the last element to the first: `y[i]` is `x[i] ∘ … ∘ x[n-1]`.
 ///
-/// A scan is what is to be done, without data; it can be run as often as you like, from several threads at once. What a
-/// single call brings in addition to its input and output follows the scan, before `run`:
-/// [`by_keys`](Scan::by_keys) and others restart it at segments, [`init_each`](Scan::init_each) gives each segment an
-/// initial value, [`with_total`](Scan::with_total) gives the total as well, [`along`](Scan::along) scans along an axis,
-/// [`on`](Scan::on) has it work on device memory. Each makes a [`Run`].
+/// A scan has no data and is never consumed: run it as often as you like, from several threads at once. A single call
+/// may bring more than its input and output, named between the scan and `run`: [`by_keys`](Scan::by_keys) and others
+/// restart at segments, [`init_each`](Scan::init_each) gives each segment an initial value,
+/// [`with_total`](Scan::with_total) gives the total as well, [`along`](Scan::along) scans along an axis, and
+/// [`on`](Scan::on) works on device memory. Each makes a [`Run`].
 ///
 /// Segments are scanned as if each were all of the input: an exclusive scan begins each with the identity, and an
 /// [initial value](Scan::init) stands before the first element of each.
@@ -294,9 +294,9 @@ impl<Op: ScanOp> Scan<Op> {
         self
     }
 
-    /// Leaves only algorithms that give the same results in every run, floats that round included. The default is such a one
-    /// wherever it does not look back, at lengths that [`plan`](Scan::plan) tells: it never does on compute capability 9.0 and later
-    /// where a block can have 160 KiB of shared memory. The CPU always gives the same.
+    /// Allows only algorithms that give the same results in every run, also where floats are rounded. The default is
+    /// deterministic except where the [plan](Scan::plan) uses look-back, which it never does on compute capability 9.0
+    /// and later with 160 KiB of shared memory for a block. The CPU is always deterministic.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -137,6 +137,12 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     let most = scanner.reduce(ops::max::<u32>());
     same("reduce", stream.clone_dtoh(&most.on(stream).run(&x)?)?, vec![6])?;
     same("reduce rows", stream.clone_dtoh(&most.on(stream).rows(2).run(&x)?)?, vec![2, 4, 6])?;
+    let before = stream.clone_htod(&[3_u32, 3, 9])?;
+    same(
+        "reduce rows, init_each",
+        stream.clone_dtoh(&most.on(stream).rows(2).init_each(&before).run(&x)?)?,
+        vec![3, 4, 9],
+    )?;
     let mut count = stream.alloc_zeros::<u64>(1)?;
     most.on(stream).by_keys(&keys).count_into(&mut count).run_into(&x, &mut y)?;
     same("reduce by keys", stream.clone_dtoh(&y.slice(..3))?, vec![2, 5, 6])?;
@@ -164,5 +170,16 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     let (gates, tokens) = (stream.clone_htod(&gates)?, stream.clone_htod(&tokens)?);
     let order = stream.clone_htod(&[0_u32, 1, 2, 3, 4, 5])?;
     let found = scanner.scan(Recurrence).on(stream).run((device_gather(&gates, &order), &tokens))?;
-    same("several arrays", stream.clone_dtoh(&found)?, states)
+    same("several arrays", stream.clone_dtoh(&found)?, states.clone())?;
+    let reduce = scanner.reduce(Recurrence);
+    let last = reduce.on(stream).run((&gates, &tokens))?;
+    same("a reduction of several arrays", stream.clone_dtoh(&last)?, vec![states[5]])?;
+    let mut last = stream.alloc_zeros::<u32>(1)?;
+    let handle = reduce.on(stream).prepare_like((&gates, &tokens), &mut last, 9)?;
+    handle.run_into((&gates, &tokens), &mut last)?;
+    same("a handle of several arrays", stream.clone_dtoh(&last)?, vec![states[5]])?;
+    let last = reduce.on(stream).rows(3).run((&gates, device_gather(&tokens, &order)))?;
+    let steps = [&steps[..3], &steps[3..]].map(|row| Scanner::cpu().reduce(Recurrence).run(row));
+    let rows = steps.into_iter().collect::<Result<Vec<_>, _>>()?;
+    same("a reduction of rows of several arrays", stream.clone_dtoh(&last)?, rows)
 }

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, ColumnLayout, MAX_ELEMENT_BYTES};
 
 use super::arguments::{DeviceInput, DeviceOutput, Layout};
-use crate::{DeviceBuffer, DeviceBufferMut, Error, columns::Lengths, cuda::CudaDevice, few::Few};
+use crate::{DeviceBuffer, DeviceBufferMut, Error, columns::Lengths, cuda::CudaDevice};
 
 /// An array in device memory.
 pub trait DeviceArray {
@@ -212,36 +212,28 @@ impl<'s> Words<'s> {
 pub(crate) struct Found<'s> {
     what: &'static str,
     lengths: Lengths,
-    kinds: Few<ArrayKind>,
+    kinds: ArrayVec<ArrayKind, MOST_ARRAYS>,
     /// Those with strides of their own: which ones, their items, and the strides.
-    strided: Few<(usize, usize, &'s [usize])>,
+    pub(crate) strided: ArrayVec<(usize, usize, &'s [usize]), MOST_ARRAYS>,
     /// The first array that has places among no items.
-    empty: Option<usize>,
-    foreign: Option<Error>,
-}
-
-/// The same where nothing is wrong.
-pub(crate) struct Checked<'s> {
-    pub(crate) len: Option<usize>,
-    pub(crate) strided: Few<(usize, usize, &'s [usize])>,
-    pub(crate) kinds: ArrayKinds,
     pub(crate) empty: Option<usize>,
+    foreign: Option<Error>,
 }
 
 impl<'s> Found<'s> {
     pub(crate) fn of(what: &'static str) -> Self {
-        let (kinds, strided) = (Few::default(), Few::default());
+        let (kinds, strided) = (ArrayVec::new(), ArrayVec::new());
         Found { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
     }
 
     pub(crate) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {
         if array.kind == ArrayKind::Strided {
-            self.strided.push((self.kinds.len(), array.count, array.strides));
+            _ = self.strided.try_push((self.kinds.len(), array.count, array.strides));
         }
         if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
             self.empty.get_or_insert(self.kinds.len());
         }
-        self.kinds.push(array.kind);
+        self.add_kind(array.kind);
         self.lengths.add(array.len);
         for stream in array.streams.into_iter().flatten() {
             let checked = device.check_context(self.what, stream);
@@ -251,16 +243,16 @@ impl<'s> Found<'s> {
 
     /// The kind of the next array, where nothing else counts.
     pub(crate) fn add_kind(&mut self, kind: ArrayKind) {
-        self.kinds.push(kind);
+        _ = self.kinds.try_push(kind);
     }
 
     pub(crate) fn kinds(&self) -> ArrayKinds {
         ArrayKinds::new(self.kinds.iter().copied())
     }
 
-    pub(crate) fn checked(self) -> Result<Checked<'s>, Error> {
-        let kinds = self.kinds();
-        self.foreign.map_or(Ok(()), Err)?;
-        Ok(Checked { len: self.lengths.len()?, strided: self.strided, kinds, empty: self.empty })
+    /// The length of all arrays that have one.
+    pub(crate) fn len(&mut self) -> Result<Option<usize>, Error> {
+        self.foreign.take().map_or(Ok(()), Err)?;
+        self.lengths.len()
     }
 }

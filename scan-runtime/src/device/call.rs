@@ -213,6 +213,7 @@ impl<'a> DeviceCall<'a> {
 
     fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
+        let request = self.reducible(request, max_len)?;
         Handle::new(&Call { request, ..call }, self.axis.as_ref(), stream, max_len)
     }
 
@@ -237,6 +238,27 @@ impl<'a> DeviceCall<'a> {
         }
     }
 
+    /// The request of `len` elements, if it is a scan, or a reduction that kernels can do. The kernels of reductions read
+    /// one slice. Other inputs are scanned as one row, whose last result is the result.
+    fn reducible(&self, request: Request, len: usize) -> Result<Request, Error> {
+        let (slices, Request { heads, layouts, .. }) = (Layouts::default(), request);
+        let refuse = |what| Err(Error::ReduceOnDevice { what });
+        match request.initial {
+            _ if request.reduction.is_none() => Ok(request),
+            _ if self.axis.is_some() => refuse("along an axis"),
+            _ if layouts.output != slices.output => refuse("into other arrays than one slice"),
+            Initial::Each if self.heads.has_offsets() => {
+                refuse("with an initial value for each segment between offsets")
+            }
+            Initial::OnDevice | Initial::Late => refuse("with an initial value in device memory"),
+            _ if request.len_on_device => refuse("with a length in device memory"),
+            _ if heads.is_none() && layouts.input != slices.input => {
+                Ok(Request { heads: HeadKind::Rows { len }, ..request })
+            }
+            _ => Ok(request),
+        }
+    }
+
     /// Every run over device memory comes through here; without an input, in place. All that the host knows is checked
     /// before anything is enqueued.
     pub(crate) fn run(
@@ -247,18 +269,21 @@ impl<'a> DeviceCall<'a> {
     ) -> Result<(), Error> {
         let device = self.device()?;
         let in_place = input.is_none();
-        let (mut inputs, mut outputs) = (Found::of("input"), Found::of(if in_place { "buffer" } else { "output" }));
+        let mut inputs = Found::of("input");
         if let Some(input) = input {
             input.describe(&mut |array| inputs.add(device, array));
         }
-        output.describe(&mut |array| outputs.add(device, array));
-        let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
-        let in_len = if in_place { outputs.len } else { inputs.len };
-        let (len, results) = self.check_arrays(in_len, outputs.len, in_place, &totals)?;
-
+        let in_len = inputs.len()?;
+        let (out_len, out_kinds) = {
+            let mut outputs = Found::of(if in_place { "buffer" } else { "output" });
+            output.describe(&mut |array| outputs.add(device, array));
+            (outputs.len()?, outputs.kinds())
+        };
+        let in_len = if in_place { out_len } else { in_len };
         let arrays = input.map_or(output.arrays(), ErasedInput::arrays);
-        let layouts = Layouts { input: (arrays, inputs.kinds), output: (output.arrays(), outputs.kinds) };
-        let mut request = self.request(totals.wanted(), layouts);
+        let layouts = Layouts { input: (arrays, inputs.kinds()), output: (output.arrays(), out_kinds) };
+        let mut request = self.reducible(self.request(totals.wanted(), layouts), in_len.unwrap_or_default())?;
+        let (len, results) = self.check_arrays(in_len, out_len, in_place, &totals)?;
         self.check(device, &request, len, &totals)?;
         if self.is_without_elements(&request, len, results) {
             return self.write_nothing(&request, output, totals);
@@ -452,7 +477,10 @@ impl<'a> DeviceCall<'a> {
         let side = SideBuffers {
             len: len_on_device.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             heads,
-            head_count: self.heads.head_count(),
+            head_count: match request.heads {
+                HeadKind::Rows { len } => len as u64,
+                _ => self.heads.head_count(),
+            },
             initial,
             total,
         };
@@ -582,15 +610,16 @@ impl<'a> DeviceCall<'a> {
         let mut inputs = Found::of("input");
         let device = self.device()?;
         input.describe(&mut |array| inputs.add(device, array));
-        inputs.checked()?.len.ok_or(Error::UnknownLength)
+        inputs.len()?.ok_or(Error::UnknownLength)
     }
 
     /// Checks an input, and gives how many results a new output has.
     pub(crate) fn new_len(&self, input: &dyn ErasedInput) -> Result<usize, Error> {
+        self.reducible(self.request(Totals::None, Layouts::default()), 0)?;
         let mut inputs = Found::of("input");
         let device = self.device()?;
         input.describe(&mut |array| inputs.add(device, array));
-        let found = inputs.checked()?.len;
+        let found = inputs.len()?;
         if self.len.is_some() {
             return Err(Error::LengthOnDevice);
         }

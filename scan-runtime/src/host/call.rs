@@ -465,8 +465,11 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             true => (Totals::Last, HostTotals::last(&mut total)),
             false => (Totals::None, HostTotals::NONE),
         };
+        let mut call = self.call(wanted).over(layouts);
+        // A reduction of other arrays than a slice takes the total of a scan.
+        call.request.reduction = None;
         // SAFETY: the caller vouches for the host memory.
-        unsafe { self.call(wanted).over(layouts).scan_on_device(device, host, totals)? };
+        unsafe { call.scan_on_device(device, host, totals)? };
         // SAFETY: the kernels have written the total if that was asked of them.
         Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.options.initial_value })
     }

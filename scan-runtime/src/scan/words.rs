@@ -40,8 +40,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_bits(bits)
     }
 
-    /// Restarts wherever the key is another than that of the element before: equal neighbours belong together, and a key
-    /// that comes back later begins a new segment. There is a key for each element.
+    /// Restarts where the key differs from the previous element's: equal neighbours belong together, and a key that
+    /// comes back later begins a new segment. There is a key for each element.
     ///
     /// Keys are equal where all their bytes are. So a key type must have no padding, `-0.0` and `0.0` differ, and a NaN
     /// equals a NaN of the same bits.
@@ -61,9 +61,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_keys(keys)
     }
 
-    /// Restarts at these positions, which ascend. A position that stands there twice begins an empty segment, of which no
-    /// output tells. The length of the input may stand at the end, or not. What stands before the first position is a segment
-    /// too.
+    /// Starts a segment at each offset. Offsets must be ascending; a repeated offset is an empty segment and produces no
+    /// output. The last offset may be the length of the input. Elements before the first offset are a segment, too.
     ///
     /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of
     /// compressed rows: `n + 1` offsets for `n` totals. That of an empty segment is the initial value, or else the
@@ -86,8 +85,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_offsets(offsets)
     }
 
-    /// Scans each row of `len` elements on its own: the rows lie one behind the other, as those of a matrix do. No memory tells
-    /// where they begin.
+    /// Scans each row of `len` elements on its own: rows follow each other in memory, as in a matrix.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -234,10 +232,10 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().along(axis)
     }
 
-    /// Puts a value of its own before the first element of each segment, which are [rows](Scan::rows), or lie between
-    /// [offsets](Scan::by_offsets) from 0 to the length of the input: value `k` before segment `k`, empty segments
-    /// counted. In a [reversed](Scan::reverse) scan it stands behind the last element of the segment. It takes the
-    /// place of the scan's own [initial value](Scan::init).
+    /// Gives each segment an initial value: value `k` comes before the first element of segment `k`, empty segments
+    /// counted, or after its last element in a [reversed](Scan::reverse) scan. Segments are [rows](Scan::rows), columns
+    /// [along](Scan::along) an axis, or lie between [offsets](Scan::by_offsets) from 0 to the length of the input. It
+    /// replaces the scan's own [initial value](Scan::init).
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -273,8 +271,8 @@ impl<Op: ScanOp> Scan<Op> {
     /// writes it to one of yours.
     ///
     /// The total is the carry after the last element, the initial value included; of a [reversed](Scan::reverse) scan,
-    /// after the first one. So in a scan that restarts it is the total of the segment of this element, whatever empty
-    /// segments offsets tell behind it. Without elements it is the initial value that [`init`](Scan::init) has given,
+    /// after the first one. In a scan that restarts it is the total of that element's segment, even if
+    /// empty segments follow. Without elements it is the initial value that [`init`](Scan::init) has given,
     /// or else `None`, also of an operator that has an identity or a `START`.
     ///
     /// ```

@@ -11,7 +11,7 @@ use scan_tests::columns::{ColumnsOperator, Recurrence, Router, Step, Summarize};
 
 use crate::{
     host::maps,
-    kinds::{FEW, Kinds, MANY, OnStream, flags, offsets, scanner, zeros},
+    kinds::{FEW, Kinds, MANY, OnStream, flags, lasts, offsets, scanner, zeros},
 };
 
 pub(crate) fn add(kinds: &mut Kinds) {
@@ -78,6 +78,21 @@ fn host(kinds: &mut Kinds) {
             zeros(&mut states);
             scan.run_into((&gates, &tokens), &mut states).map(|()| states.clone())
         })
+    });
+    kinds.add("host_columns_reduce", "a reduction of a recurrence, run((&gates, &tokens))", |calls| {
+        let reduce = scanner()?.reduce(Recurrence);
+        let (gates, tokens) = (vec![3; FEW], tokens(FEW));
+        calls.twice(|| reduce.run((&gates, &tokens)))
+    });
+    kinds.add("host_columns_reduce_indices", "the same, run((&gates, indices())), 1,000,000 elements", |calls| {
+        let reduce = scanner()?.reduce(Recurrence);
+        let gates = vec![3; MANY];
+        calls.twice(|| reduce.run((&gates, indices())))
+    });
+    kinds.add("host_columns_reduce_rows", "the same, rows(100).run((&gates, &tokens))", |calls| {
+        let reduce = scanner()?.reduce(Recurrence);
+        let (gates, tokens) = (vec![3; FEW], tokens(FEW));
+        calls.gives(&lasts(&tokens, 100), || reduce.rows(100).run((&gates, &tokens)))
     });
     kinds.add("host_columns_rows_each", "a recurrence, rows(100).init_each(&values), with totals", |calls| {
         let (values, mut totals) = (maps(10), maps(10));
@@ -155,6 +170,26 @@ fn device(kinds: &mut Kinds) {
         let (gates, tokens) = (on.slice("gates", &[3_u32; MANY])?, on.slice("tokens", &tokens(MANY))?);
         let mut states = on.slice("states", &[0_u32; MANY])?;
         calls.launches(1, || scan.on(&on.stream).run_into((&gates, &tokens), &mut states))
+    });
+    kinds.add("device_columns_reduce", "a reduction of a recurrence, run((&gates, &tokens))", |calls| {
+        let on = OnStream::new()?;
+        let reduce = on.scanner.reduce(Recurrence);
+        let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
+        calls.twice(|| reduce.on(&on.stream).run((&gates, &tokens)))
+    });
+    kinds.add("prepared_columns_reduce", "the same of a handle, prepare_like((&gates, &tokens), &mut last)", |calls| {
+        let on = OnStream::new()?;
+        let reduce = on.scanner.reduce(Recurrence);
+        let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
+        let mut last = on.slice("last", &[0_u32])?;
+        let (handle, _) =
+            calls.record("prepare", || reduce.on(&on.stream).prepare_like((&gates, &tokens), &mut last, FEW))?;
+        calls.warm("run", 2, || handle.run_into((&gates, &tokens), &mut last))?;
+        let (gates, tokens) = (gates.slice(..70), tokens.slice(..70));
+        calls.warm("a shorter run", 2, || handle.run_into((&gates, &tokens), &mut last))?;
+        let (gates, tokens) = (gates.slice(..0), tokens.slice(..0));
+        calls.record("no elements", || handle.run_into((&gates, &tokens), &mut last))?;
+        Ok(())
     });
     kinds.add(
         "device_columns_of_sizes",

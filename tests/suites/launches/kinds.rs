@@ -236,7 +236,7 @@ pub(crate) fn offsets(len: usize, segment: usize) -> Vec<u32> {
 }
 
 /// The last element of each segment of so many elements.
-pub(crate) fn lasts(input: &[f32], segment: usize) -> Vec<f32> {
+pub(crate) fn lasts<T: Copy>(input: &[T], segment: usize) -> Vec<T> {
     input.chunks(segment).filter_map(|segment| segment.last().copied()).collect()
 }
 

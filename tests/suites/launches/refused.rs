@@ -2,7 +2,7 @@
 
 use scan_runtime::{
     Axis, LateValue, Scanner,
-    arrays::device_gather,
+    arrays::{device_gather, device_scatter},
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
     ops,
 };
@@ -36,6 +36,18 @@ pub(crate) fn add(kinds: &mut Kinds) {
         let flags = on.slice("flags", &vec![true; FEW - 1])?;
         calls.refuse("fewer flags", || sums.on(&on.stream).by_flags(&flags).run_into(&input, &mut output))?;
         calls.refuse("part of a row", || sums.on(&on.stream).rows(300).run_into(&input, &mut output))?;
+        let (sum, values) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("values", &floats(10))?);
+        let down = Axis::of(&[10, 100], 0)?;
+        calls.refuse("a reduction along an axis", || sum.on(&on.stream).along(down.clone()).run(&input))?;
+        calls.refuse("its handle", || sum.on(&on.stream).along(down.clone()).prepare(FEW))?;
+        let offsets = on.slice("offsets", &[0_u32, 10, 1000])?;
+        calls.refuse("a reduction by offsets with initial values", || {
+            sum.on(&on.stream).by_offsets(&offsets).init_each(&values).run(&input)
+        })?;
+        let places = on.slice("places", &[0_u32])?;
+        calls.refuse("a reduction that is scattered", || {
+            sum.on(&on.stream).run_into(&input, device_scatter(&mut output, &places))
+        })?;
         let (axis, mut total) = (Axis::of(&[10, 100], 0)?, on.slice("total", &[0.0])?);
         let len = on.slice("len", &[7_u64])?;
         calls.refuse("the last total along an axis", || {
