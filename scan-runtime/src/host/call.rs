@@ -51,7 +51,7 @@ impl<Op: ScanOp> Clone for HostCall<'_, Op> {
 }
 
 impl<'a, Op: ScanOp> HostCall<'a, Op> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(options: &'a Options<Op>) -> Self {
         HostCall { options, heads: Heads::NONE, along: None, totals: None, prepared: None }
     }
@@ -273,7 +273,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     }
 
     /// Runs over the arrays of an input and of an output.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_into<R: Results, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
         input: I,
@@ -306,7 +306,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     }
 
     /// Runs in place.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_in_place<R: Results, T>(&self, buffer: &mut [T]) -> Result<R::Totals<Host, Op::Carry>, Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -330,7 +330,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     }
 
     /// Runs with the totals that `R` gives, or that the caller has memory for.
-    #[inline]
+    #[inline(always)]
     #[allow(clippy::type_complexity, reason = "a pair reads better than a struct of its own")]
     fn with_totals<R: Results, T>(
         &self,
@@ -422,8 +422,14 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         self.check_planned(Totals::None)?;
         let _span = tells_of_calls().then(|| computing::<Op>(len));
         self.heads.check(len)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { cpu::scan_in(&*self.options.op, self.how(matches!(wants, Wants::Last)), memory, len) }
+        let how = self.how(matches!(wants, Wants::Last));
+        // Short scans are faster where the compiler knows that they do not restart.
+        match self.heads.given() {
+            // SAFETY: the caller vouches for the memory.
+            None => unsafe { cpu::scan_in(&*self.options.op, cpu::How { heads: None, ..how }, memory, len) },
+            // SAFETY: as above.
+            heads => unsafe { cpu::scan_in(&*self.options.op, cpu::How { heads, ..how }, memory, len) },
+        }
     }
 
     /// The same with a report. It is apart, because a report costs as much as a short scan.
