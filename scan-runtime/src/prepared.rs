@@ -100,7 +100,7 @@ impl<Op: ScanOp, M: Memory, R> fmt::Debug for Prepared<Op, M, R> {
     }
 }
 
-/// What a run brings, by the words of [`Run`].
+/// The words of [`Run`], for a run of the handle.
 impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
     pub(crate) fn new(handle: M::Handle<Op>) -> Self {
         Prepared { handle, of: PhantomData }
@@ -148,7 +148,7 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
     }
 }
 
-/// What a scan gives in addition to its prefixes.
+/// Totals in addition to prefixes.
 impl<Op: ScanOp, M: Memory> Prepared<Op, M> {
     /// See [`Run::with_total`].
     pub fn with_total(&self) -> Run<'_, Op, M, PrefixesAndTotal> {

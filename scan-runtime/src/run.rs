@@ -1,4 +1,4 @@
-//! One call: what a scan or a reduction brings in addition to its input and output.
+//! One call: a scan or a reduction with segments, values, totals, an axis or a stream.
 
 use std::{fmt, marker::PhantomData};
 
@@ -16,12 +16,12 @@ pub use outcome::{Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Result
 use crate::{HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset, heads::HeadKind};
 
 /// A scan or a reduction with what one call brings: segments, an initial value for each, totals, an axis, a stream. Made
-/// by a [`Scan`] or a handle that is [`Prepared`](crate::Prepared), and run as often as you like.
+/// by a [`Scan`] or a handle that is [`Prepared`](crate::Prepared), and run as often as you like, on the thread that made it.
 ///
-/// `M` says where its arrays are, in [`Host`] or [`Device`] memory; `R` what comes of it: [`Prefixes`], also with
-/// [the total](PrefixesAndTotal) or with [that of each segment](PrefixesAndTotals), or [`Totals`] alone, of a reduction.
+/// `M` is the memory of its arrays, [`Host`] or [`Device`]; `R` is its outcome: [`Prefixes`], prefixes and
+/// [the total](PrefixesAndTotal) or [the total of each segment](PrefixesAndTotals), or the [`Totals`] of a reduction.
 ///
-/// The segments are those of the last call of `by_flags`, `by_bits`, `by_keys`, `by_offsets`, `rows` and `along`.
+/// Of `by_flags`, `by_bits`, `by_keys`, `by_offsets`, `rows` and `along`, the last call counts.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -38,11 +38,11 @@ use crate::{HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset, heads::HeadKind}
 ///
 /// A run that is made by [`Scan::on`](Scan::on) enqueues its work on the stream and returns: nothing is copied,
 /// and the host does not wait. Errors that happen while the work runs are reported by the driver at a later call, such
-/// as the stream's `synchronize`; then [`Scanner::check`](crate::Scanner::check) tells which operator is to blame, and
-/// so does the next scan.
+/// as the stream's `synchronize`; then [`Scanner::check`](crate::Scanner::check) names the operator to blame, and so
+/// does the next scan.
 ///
-/// What the host checks of host memory is not checked of device memory but for the lengths: offsets that do not ascend,
-/// or lie beyond the input, give unspecified segments, though never an access out of bounds.
+/// Of device memory only the lengths are checked: offsets that do not ascend, or lie beyond the input, give unspecified
+/// segments, though never an access out of bounds.
 ///
 /// ```no_run
 /// use scan_runtime::{Scanner, ops};
@@ -125,7 +125,7 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
     }
 }
 
-/// What a scan gives in addition to its prefixes. The last call counts.
+/// Totals in addition to prefixes. The last call counts.
 impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
     /// Gives the total as well; see [`Scan::with_total`](Scan::with_total).
     pub fn with_total(self) -> Run<'a, Op, M, PrefixesAndTotal> {

@@ -22,7 +22,7 @@ use crate::{
     host::{HostCall, axis::AxisLayout},
 };
 
-/// What a scan or a reduction was made with, by [`Scanner::scan`] and its options. No data.
+/// The options of a scan or a reduction, without data.
 pub(crate) struct Options<Op: ScanOp> {
     pub(crate) scanner: Scanner,
     pub(crate) op: Arc<Op>,

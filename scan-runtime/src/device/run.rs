@@ -29,7 +29,7 @@ impl<'a, Op: ScanOp, R: Outcome> Run<'a, Op, Device, R> {
     }
 
     /// Prepares runs like this one of up to `max_len` elements, over one slice of elements and one of results; see
-    /// [`Prepared`]. The lengths of what is given here do not matter.
+    /// [`Prepared`]. The lengths of the arrays given here do not matter.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl<'a, Op: ScanOp, R: Outcome> Run<'a, Op, Device, R> {
     }
 }
 
-/// What a scan of device memory can bring.
+/// Words of scans of device memory.
 impl<'a, Op: ScanOp, R: Results> Run<'a, Op, Device, R> {
     /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when
     /// the scan runs, in a slice of one element: what an earlier kernel on the stream has computed, or the total of the
@@ -390,7 +390,7 @@ impl<'a, Op: ScanOp> Run<'a, Op, Device, Totals> {
     }
 }
 
-/// What a run of a handle can bring in device memory, by the words of [`Run`].
+/// Words of [`Run`] for device memory, for a run of the handle.
 impl<Op: ScanOp> Prepared<Op, Device> {
     /// See [`Run::init_from`].
     pub fn init_from<'a>(&'a self, value: &'a impl DeviceBuffer<Op::Carry>) -> Run<'a, Op, Device> {

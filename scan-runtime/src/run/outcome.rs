@@ -1,9 +1,9 @@
-//! What comes of a call.
+//! The outcome of a call, as a type.
 
 use super::Memory;
 use crate::Error;
 
-/// What comes of a call: [`Prefixes`], [`PrefixesAndTotal`], [`PrefixesAndTotals`] or [`Totals`].
+/// The outcome of a call: [`Prefixes`], [`PrefixesAndTotal`], [`PrefixesAndTotals`] or [`Totals`].
 pub trait Outcome: sealed::Outcome {}
 
 /// A result for every element: a [scan](crate::Scan).
@@ -37,7 +37,7 @@ mod sealed {
         /// The totals in addition to prefixes.
         #[allow(private_interfaces, reason = "nobody else reads it")]
         const TOTALS: call::Totals = call::Totals::None;
-        /// What comes of the runs of a handle that say nothing more.
+        /// The outcome of a handle's runs without further words.
         type OfHandle: super::Outcome;
     }
 
@@ -60,7 +60,7 @@ mod sealed {
     }
 }
 
-/// What comes of a scan: prefixes, and perhaps totals.
+/// The outcome of a scan: prefixes, and perhaps totals.
 pub trait Results: Outcome {
     /// The totals, of carries `C` in memory `M`: none, the total if there is one, or an array of them.
     type Totals<M: Memory, C>;

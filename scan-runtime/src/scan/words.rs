@@ -1,4 +1,4 @@
-//! What a call of a scan or a reduction brings: the words that follow the scan.
+//! The words that make a run of a scan or a reduction, over host memory.
 
 use scan_codegen::Axis;
 
@@ -264,7 +264,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     }
 }
 
-/// What a scan gives in addition to its prefixes.
+/// Totals in addition to prefixes.
 impl<Op: ScanOp> Scan<Op> {
     /// Gives the total as well: `run` a pair of results and total, `run_into` and `run_in_place` the total. On a GPU it
     /// comes from the same launches. In device memory it is a slice of one element; [`total_into`](Run::total_into)

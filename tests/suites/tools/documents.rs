@@ -86,9 +86,11 @@ fn mentions(line: &str) -> impl Iterator<Item = &str> {
     line.split(move |c| !is_part(c)).filter(|word| word.starts_with("docs/") && word.contains(".md#"))
 }
 
+/// Of pages of the crate's documentation, rustdoc checks the links.
 #[test]
 fn links_of_documents_lead_to_existing_places() {
-    let documents = files(&root(), ".md");
+    let mut documents = files(&root(), ".md");
+    documents.retain(|document| !document.components().any(|part| part.as_os_str() == "guide"));
     let (mut count, mut errors) = (0, Vec::new());
     for document in &documents {
         let text = fs::read_to_string(document).unwrap();
