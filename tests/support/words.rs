@@ -3,7 +3,7 @@
 use std::{error::Error, sync::Arc};
 
 use scan_runtime::{
-    Axis, Scanner,
+    Axis, Run, Scanner,
     arrays::{self, device_gather, gather, scatter},
     cudarc::driver::CudaStream,
     ops,
@@ -55,6 +55,7 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
 
     let most = scanner.reduce(ops::max::<u32>());
     same("reduce", most.run(&x)?, 6)?;
+    same("reduce what brings nothing", Run::from(&most).run(&x)?, vec![6])?;
     same("reduce a gathered array", most.run(gather(&x, &[0_u32, 3]))?, 4)?;
     same("reduce rows", most.rows(2).run(&x)?, vec![2, 4, 6])?;
     same("reduce by keys", most.by_keys(&[1, 1, 1, 2, 2, 2]).run(gather(&x, &[5_u32, 4, 3, 2, 1, 0]))?, vec![6, 3])?;
@@ -76,6 +77,7 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
     let handle = most.rows(2).prepare(6)?;
     same("a handle of a reduction", handle.rows(2).run(&x)?, vec![2, 4, 6])?;
     let handle = most.along(Axis::of(&[2, 3], 0)?).prepare(6)?;
+    same("one result along an axis", matches!(handle.run(&x), Err(scan_runtime::Error::HandleMismatch { .. })), true)?;
     same("a handle of a reduction along an axis", handle.along(Axis::of(&[2, 3], 0)?).run(&x)?, vec![4, 5, 6])?;
 
     // Several arrays: a tuple, of any kinds.

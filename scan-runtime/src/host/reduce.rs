@@ -25,6 +25,10 @@ use crate::{
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// Reduces an input to one result.
     pub(super) fn reduce<I: HostInput<Op::Input>>(&self, input: I) -> Result<Op::Output, Error> {
+        if self.along.is_some() {
+            let (prepared, found) = ("an axis".to_owned(), "no `.along(axis)`".to_owned());
+            return Err(Error::HandleMismatch { prepared, found });
+        }
         let len = length::<Op, _>(&input)?;
         self.check_prepared(len, Totals::None)?;
         self.check_planned(Totals::None)?;
@@ -83,6 +87,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     pub(super) fn reduce_segments<I: HostInput<Op::Input>>(&self, input: I) -> Result<Vec<Op::Output>, Error> {
         if let Some(along) = &self.along {
             return self.reduce_columns(along, input);
+        }
+        if self.heads.kind.is_none() && self.heads.initial_values.is_none() {
+            return Ok(vec![self.reduce(input)?]);
         }
         let len = length::<Op, _>(&input)?;
         self.check_prepared(len, Totals::None)?;
