@@ -158,8 +158,9 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels of a scan or a reduction, for all lengths. Those of runs that bring something differ from those of
-    /// others: `scan.rows(n)`, `scan.with_total()` name them. They are those of one slice of elements and one of results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
+    /// Adds the kernels of a scan or a reduction, for all lengths. Those of runs that bring something differ from those
+    /// of others: `scan.rows(n)`, `scan.with_total()` name them. They are those of one slice of elements and one of
+    /// results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
     /// [`kernels_like`](Scan::kernels_like) has those of other arrays.
     pub fn with(mut self, what: &impl Precompile) -> Self {
         self.wanted.push(what.wanted());

@@ -117,11 +117,11 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
 }
 
-/// Folds `len` elements, with what stands before them: bit for bit what a scan gives of them. Nothing comes of nothing.
+/// Folds `before` and `len` elements: bit for bit the total of a scan. `None` of no elements without `before`.
 ///
 /// # Safety
 ///
-/// The memory is valid for reads of so many.
+/// The memory is valid for reads of `len` elements.
 pub(crate) unsafe fn reduce<Op: ScanOp>(
     op: &Op,
     before: Option<Op::Carry>,

@@ -24,7 +24,7 @@
 //!
 //! | I want to | read |
 //! |---|---|
-//! | know what to use for what | [the guide](guide::which), [coming from CUB or Thrust](guide::cub_and_thrust) |
+//! | find the right item for a task | [the guide](guide::which), [coming from CUB or Thrust](guide::cub_and_thrust) |
 //! | write an operator | [`ScanOp`], [`macro@scan_op`], [the language](guide::operator_language), [twenty to begin from](guide::operators) |
 //! | run one | [`Scanner`] makes a [`Scan`] or a [`Reduce`]; a [`Run`] brings segments, totals, an axis or a stream; [`Prepared`] runs often |
 //! | scan several arrays, gathered ones, into places of my own | [`arrays`] |

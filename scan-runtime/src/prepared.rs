@@ -37,10 +37,10 @@ use crate::{
 ///
 /// What a call does each time is done once: the kernels are compiled and loaded, the operator's parameters and the
 /// initial value taken as they are now, the workspace allocated for as many elements as may come. A run checks the
-/// lengths and launches: with output and totals of yours it allocates no device memory, copies nothing, waits for nothing, and
-/// takes no lock that work on another stream could hold. Where the plan is a single launch and the length that of the
-/// run before, it allocates nothing on the host either. The handle can be dropped at once: its memory goes when the work
-/// that is enqueued has been done.
+/// lengths and launches: with output and totals of yours it allocates no device memory, copies nothing, waits for
+/// nothing, and takes no lock that work on another stream could hold. Where the plan is a single launch and the length
+/// that of the run before, it allocates nothing on the host either. The handle can be dropped at once: its memory goes
+/// when the work that is enqueued has been done.
 ///
 /// Other parameters of the operator, another initial value of the scan, stream or greater length need another handle.
 ///

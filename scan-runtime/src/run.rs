@@ -15,8 +15,9 @@ pub use outcome::{Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Result
 
 use crate::{HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset, heads::HeadKind};
 
-/// A scan or a reduction with what one call brings: segments, an initial value for each, totals, an axis, a stream. Made
-/// by a [`Scan`] or a handle that is [`Prepared`](crate::Prepared), and run as often as you like, on the thread that made it.
+/// A scan or a reduction with what one call brings: segments, an initial value for each, totals, an axis, a stream.
+/// Made by a [`Scan`] or a handle that is [`Prepared`](crate::Prepared), and run as often as you like, on the thread
+/// that made it.
 ///
 /// `M` is the memory of its arrays, [`Host`] or [`Device`]; `R` is its outcome: [`Prefixes`], prefixes and
 /// [the total](PrefixesAndTotal) or [the total of each segment](PrefixesAndTotals), or the [`Totals`] of a reduction.
@@ -129,12 +130,12 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
 impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
     /// Gives the total as well; see [`Scan::with_total`](Scan::with_total).
     pub fn with_total(self) -> Run<'a, Op, M, PrefixesAndTotal> {
-        Run::new(M::with_totals_into(self.call, None))
+        Run::new(self.call)
     }
 
     /// Gives the total of each segment as well; see [`Scan::with_totals`](Scan::with_totals).
     pub fn with_totals(self) -> Run<'a, Op, M, PrefixesAndTotals> {
-        Run::new(M::with_totals_into(self.call, None))
+        Run::new(self.call)
     }
 
     /// Writes the total of each segment, as [`with_totals`](Run::with_totals) gives it, to memory of yours; see
@@ -143,7 +144,7 @@ impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
     where
         'a: 'b,
     {
-        Run::new(M::with_totals_into(self.call, Some(totals.array_mut())))
+        Run::new(M::with_totals_into(self.call, totals.array_mut()))
     }
 }
 

@@ -217,8 +217,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// memory part of the graph.
     ///
     /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is
-    /// launched programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of
-    /// yours that is must wait itself (`griddepcontrol.wait`) before it touches what the scan reads or writes.
+    /// launched programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel
+    /// of yours that is must wait itself (`griddepcontrol.wait`) before it touches what the scan reads or writes.
     /// `Overrides::programmatic` turns that off for scans.
     ///
     /// ```no_run

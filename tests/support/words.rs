@@ -51,6 +51,8 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
     same("totals_into", (&totals[..], y), (&[106, 215], [101, 103, 106, 204, 209, 215]))?;
     // The last word counts.
     same("with_total last", sums.rows(3).totals_into(&mut totals).with_total().run_into(&x, &mut y)?, Some(15))?;
+    let handle = sums.rows(3).totals_into(&mut totals).with_total().prepare(6)?;
+    same("its handle", handle.rows(3).with_total().run(&x)?.1, Some(15))?;
     same("along, with totals", sums.along(Axis::of(&[2, 3], 0)?).with_totals().run(&x)?.1, vec![5, 7, 9])?;
 
     let most = scanner.reduce(ops::max::<u32>());

@@ -219,10 +219,10 @@ impl<'a> DeviceCall<'a> {
 
     /// The totals that a run gives, which the caller asks for or has memory for.
     fn wanted(&self, asked: Totals) -> Totals {
-        match self.extra {
-            Some((Extra::Total, _)) => Totals::Last,
-            Some((Extra::EachTotal, _)) => Totals::PerSegment,
-            Some((Extra::Count, _)) | None => asked,
+        match (asked, &self.extra) {
+            (Totals::None, Some((Extra::Total, _))) => Totals::Last,
+            (Totals::None, Some((Extra::EachTotal, _))) => Totals::PerSegment,
+            _ => asked,
         }
     }
 
@@ -238,8 +238,8 @@ impl<'a> DeviceCall<'a> {
         }
     }
 
-    /// The request of `len` elements, if it is a scan, or a reduction that kernels can do. The kernels of reductions read
-    /// one slice. Other inputs are scanned as one row, whose last result is the result.
+    /// The request of `len` elements, if it is a scan, or a reduction that kernels can do. The kernels of reductions
+    /// read one slice. Other inputs are scanned as one row, whose last result is the result.
     fn reducible(&self, request: Request, len: usize) -> Result<Request, Error> {
         let (slices, Request { heads, layouts, .. }) = (Layouts::default(), request);
         let refuse = |what| Err(Error::ReduceOnDevice { what });
@@ -250,8 +250,6 @@ impl<'a> DeviceCall<'a> {
             Initial::Each if self.heads.has_offsets() => {
                 refuse("with an initial value for each segment between offsets")
             }
-            Initial::OnDevice | Initial::Late => refuse("with an initial value in device memory"),
-            _ if request.len_on_device => refuse("with a length in device memory"),
             _ if heads.is_none() && layouts.input != slices.input => {
                 Ok(Request { heads: HeadKind::Rows { len }, ..request })
             }

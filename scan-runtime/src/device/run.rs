@@ -248,8 +248,8 @@ impl<'a, Op: ScanOp, R: Results> Run<'a, Op, Device, R> {
 /// else can go wrong. Along an axis [`Error::AxisLength`] if an array has another number of elements than the shape,
 /// [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,
 /// [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
-/// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered, or
-/// indices, unless the columns are rows and no array has strides of its own.
+/// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
+/// or indices, unless the columns are rows and no array has strides of its own.
 #[allow(clippy::missing_errors_doc, reason = "above, for all of them")]
 impl<Op: ScanOp, R: Results> Run<'_, Op, Device, R> {
     /// Scans an input into a new slice.
@@ -360,9 +360,9 @@ impl<'a, Op: ScanOp> Run<'a, Op, Device, Totals> {
         self.run_all(input, output, self.call.extra())
     }
 
-    /// Reduces each segment that flags, bits or keys tell, whose number only the device knows: `run_into` writes the
-    /// results, in the order of the segments, to the beginning of its output, and the number of segments to `count`,
-    /// which has one element. Where the output is shorter, the results behind its end are left out.
+    /// Reduces segments by flags, bits or keys, whose number only the device knows. `run_into` then writes the results,
+    /// in the order of the segments, to the beginning of its output, and the number of segments to `count`, a slice of
+    /// one element. If the output is too short, the results that do not fit are left out, and the count shows it.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};

@@ -1,12 +1,12 @@
-//! The guide: what to use for what, and the language of operators.
+//! The guide: the right item for a task, and the language of operators.
 //!
 //! | to read about | |
 //! |---|---|
-//! | what to use for what | [`which`] |
+//! | the operator, option or array for a task | [`which`] |
 //! | the language of operators; from a loop to a scan | [`operator_language`] |
 //! | twenty operators from many fields | [`operators`] |
-//! | what CUB and Thrust call it | [`cub_and_thrust`] |
-//! | what does not go together, and what is missing | [`combinations`] |
+//! | the names of CUB and Thrust | [`cub_and_thrust`] |
+//! | combinations that are errors, and limits | [`combinations`] |
 
 #[doc = include_str!("which.md")]
 pub mod which {}

@@ -91,7 +91,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
 
     /// The totals that a run gives, which the caller asks for or has a place for.
     pub(crate) fn wanted(&self, asked: Totals) -> Totals {
-        if self.totals.is_some() { Totals::PerSegment } else { asked }
+        if asked == Totals::None && self.totals.is_some() { Totals::PerSegment } else { asked }
     }
 
     /// The initial value of each segment, if each has one.

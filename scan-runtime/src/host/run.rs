@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{Error, Host, Outcome, Prefixes, Prepared, Results, Run, Scan, ScanElement, ScanOp, Totals};
 
-/// Ways to run over host memory. On a GPU, a run copies to the device, scans there, copies back, and waits. More than 32
-/// MiB go through the device in chunks, if [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing
-/// else.
+/// Ways to run over host memory. On a GPU, a run copies to the device, scans there, copies back, and waits. More than
+/// 32 MiB go through the device in chunks, if [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says
+/// nothing else.
 impl<Op: ScanOp> Scan<Op> {
     /// Scans an input into a new vector: a slice, [another array](crate::arrays), or a tuple with an array for each
     /// field of a struct.
@@ -141,9 +141,9 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
 
 /// Ways to reduce host memory by segments, or along an axis.
 impl<Op: ScanOp> Run<'_, Op, Host, Totals> {
-    /// Reduces each segment of an input, or each column along an axis. On the GPU the segments are scanned, and the last
-    /// result of each comes back. Of a segment that is longer than a [chunk](crate::Staging::with_chunk_bytes) the total
-    /// comes back, and `project` is called on the host.
+    /// Reduces each segment of an input, or each column along an axis. On the GPU the segments are scanned, and the
+    /// last result of each comes back. Of a segment that is longer than a [chunk](crate::Staging::with_chunk_bytes) the
+    /// total comes back, and `project` is called on the host.
     ///
     /// # Errors
     ///

@@ -54,7 +54,7 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     #[doc(hidden)]
     fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
-        totals: Option<Self::ArrayMut<'b, Op::Carry>>,
+        totals: Self::ArrayMut<'b, Op::Carry>,
     ) -> Self::Call<'b, Op>;
     #[doc(hidden)]
     fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op>;
@@ -78,8 +78,8 @@ pub enum Host {}
 #[derive(Debug)]
 pub enum Device {}
 
-/// An array of elements of type `T` that a call reads beside its input, such as keys: in [`Host`] memory a slice, array or
-/// vector, in [`Device`] memory a [`DeviceBuffer`].
+/// An array of elements of type `T` that a call reads beside its input, such as keys: in [`Host`] memory a slice, array
+/// or vector, in [`Device`] memory a [`DeviceBuffer`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array of elements of type `{T}` in the memory of this call",
     label = "not an array of `{T}`",
@@ -207,9 +207,9 @@ impl Memory for Host {
     #[inline]
     fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
-        totals: Option<Self::ArrayMut<'b, Op::Carry>>,
+        totals: Self::ArrayMut<'b, Op::Carry>,
     ) -> Self::Call<'b, Op> {
-        HostCall { totals: totals.map(Lent::new), ..call }
+        HostCall { totals: Some(Lent::new(totals)), ..call }
     }
     fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op> {
         call.clone()
@@ -252,10 +252,9 @@ impl Memory for Device {
     }
     fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
-        totals: Option<Self::ArrayMut<'b, Op::Carry>>,
+        totals: Self::ArrayMut<'b, Op::Carry>,
     ) -> Self::Call<'b, Op> {
-        let totals = totals.map(|Typed(totals, _)| (Extra::EachTotal, Lent::new(totals)));
-        DeviceCall { extra: totals, ..call }
+        DeviceCall { extra: Some((Extra::EachTotal, Lent::new(totals.0))), ..call }
     }
     fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op> {
         call.clone()

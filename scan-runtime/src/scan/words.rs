@@ -10,8 +10,8 @@ use crate::{
 /// Ways to restart. Every segment is then a scan of its own; a [reduction](crate::Reduce) gives a result for each, in
 /// their order.
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
-    /// Restarts at every element whose flag is set (`true`, or another `u8` than 0). There is a flag for each element; the
-    /// first element begins a segment whatever its flag.
+    /// Restarts at every element whose flag is set (`true`, or another `u8` than 0). There is a flag for each element;
+    /// the first element begins a segment whatever its flag.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -61,8 +61,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_keys(keys)
     }
 
-    /// Starts a segment at each offset. Offsets must be ascending; a repeated offset is an empty segment and produces no
-    /// output. The last offset may be the length of the input. Elements before the first offset are a segment, too.
+    /// Starts a segment at each offset. Offsets must be ascending; a repeated offset is an empty segment and produces
+    /// no output. The last offset may be the length of the input. Elements before the first offset are a segment, too.
     ///
     /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of
     /// compressed rows: `n + 1` offsets for `n` totals. That of an empty segment is the initial value, or else the
@@ -100,8 +100,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     ///
     /// # Errors
     ///
-    /// A run gives [`Error::RowLength`](crate::Error::RowLength) if the length of the input is no multiple of `len`. An input
-    /// without elements has no rows, whatever `len` is, 0 too.
+    /// A run gives [`Error::RowLength`](crate::Error::RowLength) if the length of the input is no multiple of `len`. An
+    /// input without elements has no rows, whatever `len` is, 0 too.
     pub fn rows(&self, len: usize) -> Run<'_, Op, Host, R> {
         self.call().rows(len)
     }
@@ -204,9 +204,9 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
-    /// A reduction gives a result for each column. The results have the shape of the array without the axis, contiguous,
-    /// the last index the fastest; that of a column without elements is the initial value, or else the identity.
-    /// `project` is called on the host. In device memory a [scan](Scan::on) whose outputs are
+    /// A reduction gives a result for each column. The results have the shape of the array without the axis,
+    /// contiguous, the last index the fastest; that of a column without elements is the initial value, or else the
+    /// identity. `project` is called on the host. In device memory a [scan](Scan::on) whose outputs are
     /// [discarded](crate::arrays::discard) reduces: its totals are the carries.
     ///
     /// ```
@@ -224,10 +224,11 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     ///
     /// # Errors
     ///
-    /// A run gives [`Error::AxisLength`](crate::Error::AxisLength) if an array has another number of elements than the shape, [`Error::AxisGaps`](crate::Error::AxisGaps)
-    /// if new or scattered results of these strides leave gaps, [`Error::AxisInPlace`](crate::Error::AxisInPlace) in place if the axis has other
-    /// strides of the results than of the elements, and [`PlanError::Columns`](crate::PlanError::Columns) for the last
-    /// total alone: there is one for each column.
+    /// A run gives [`Error::AxisLength`](crate::Error::AxisLength) if an array has another number of elements than the
+    /// shape, [`Error::AxisGaps`](crate::Error::AxisGaps) if new or scattered results of these strides leave gaps,
+    /// [`Error::AxisInPlace`](crate::Error::AxisInPlace) in place if the axis has other strides of the results than of
+    /// the elements, and [`PlanError::Columns`](crate::PlanError::Columns) for the last total alone: there is one for
+    /// each column.
     pub fn along(&self, axis: Axis) -> Run<'_, Op, Host, R> {
         self.call().along(axis)
     }
