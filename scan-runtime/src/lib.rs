@@ -64,7 +64,6 @@ pub mod arrays;
 mod buffers;
 mod call;
 mod caught;
-pub mod columns;
 mod cpu;
 mod cuda;
 mod device;
@@ -98,9 +97,9 @@ pub mod telemetry;
 mod time_limit;
 mod tune;
 
+pub use arrays::fields::Columns;
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use call::ScanProgress;
-pub use columns::Columns;
 #[doc(hidden)]
 pub use cuda::milliseconds_between;
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
@@ -113,8 +112,10 @@ pub use late_value::LateValue;
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::Prepared;
+#[cfg(feature = "cuda")]
+pub use run::Device;
 pub use run::{
-    Array, ArrayMut, Device, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Run, Totals,
+    Array, ArrayMut, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Run, Totals,
 };
 pub use scan::{Reduce, Scan};
 pub use scan_codegen::{

@@ -7,6 +7,7 @@ use scan_codegen::Axis;
 use crate::{
     Array, ArrayMut, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Run,
     ScanElement, ScanOp, SegmentOffset,
+    arrays::{Input, Output},
 };
 
 /// A scan or a reduction that is ready to run, made by [`Run::prepare`].
@@ -145,6 +146,38 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
     /// See [`Run::init_each`].
     pub fn init_each<'a>(&'a self, values: &'a (impl Array<Op::Carry, M> + ?Sized)) -> Run<'a, Op, M, R> {
         self.call().init_each(values)
+    }
+}
+
+/// Runs, as those of the scan or reduction.
+#[allow(clippy::missing_errors_doc, reason = "those of the run, and of the handle")]
+impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
+    /// Runs over an input into new memory; see [`Scan::run`](crate::Scan::run).
+    #[inline]
+    pub fn run(&self, input: impl Input<Op::Input, M>) -> Result<R::Whole<M, Op>, Error> {
+        R::run_whole::<M, Op>(&M::of_handle(&self.handle), input)
+    }
+
+    /// Runs over an input into an output; see [`Scan::run_into`](crate::Scan::run_into).
+    #[inline]
+    pub fn run_into(
+        &self,
+        input: impl Input<Op::Input, M>,
+        output: impl Output<Op::Output, M>,
+    ) -> Result<R::Also<M, Op>, Error> {
+        R::run_into::<M, Op>(&M::of_handle(&self.handle), input, output)
+    }
+}
+
+#[allow(clippy::missing_errors_doc, reason = "those of the run, and of the handle")]
+impl<Op: ScanOp, M: Memory> Prepared<Op, M> {
+    /// Scans an array in place; see [`Scan::run_in_place`](crate::Scan::run_in_place).
+    #[inline]
+    pub fn run_in_place<T: ScanElement>(&self, buffer: &mut (impl ArrayMut<T, M> + ?Sized)) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+    {
+        M::scan_in_place::<Prefixes, Op, T>(&M::of_handle(&self.handle), buffer.array_mut())
     }
 }
 

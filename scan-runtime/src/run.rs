@@ -9,11 +9,17 @@ mod memory;
 mod outcome;
 
 pub(crate) use lent::Lent;
-pub use memory::{Array, ArrayMut, Device, Host, Memory};
-pub(crate) use outcome::Place;
+#[cfg(feature = "cuda")]
+pub use memory::Device;
+pub use memory::{Array, ArrayMut, Host, Memory};
+pub(crate) use outcome::{NewResults, Place};
 pub use outcome::{Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Totals};
 
-use crate::{HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset, heads::HeadKind};
+use crate::{
+    Error, HeadFlag, Prepared, Scan, ScanElement, ScanOp, SegmentOffset,
+    arrays::{Input, Output},
+    heads::HeadKind,
+};
 
 /// A scan or a reduction with what one call brings: segments, an initial value for each, totals, an axis, a stream.
 /// Made by a [`Scan`] or a handle that is [`Prepared`](crate::Prepared), and run as often as you like, on the thread
@@ -145,6 +151,141 @@ impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
         'a: 'b,
     {
         Run::new(M::with_totals_into(self.call, totals.array_mut()))
+    }
+}
+
+/// Ways to run.
+///
+/// In host memory a run returns when its results are there. On a GPU it copies to the device, scans there, copies back,
+/// and waits; more than 32 MiB go through the device in chunks, if
+/// [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing else. In device memory a run enqueues
+/// its work on the stream.
+///
+/// # Errors
+///
+/// - Of all runs: those of [`Scan::run`] and [`Scan::run_into`].
+/// - Of segments: [`Error::Length`] if there are more or fewer flags, bits, keys, values or totals than the input
+///   requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if the offsets are none, [`Error::RowLength`] for
+///   rows that do not fill the input, and [`PlanError::NoElements`](crate::PlanError::NoElements) for the total of an
+///   empty segment without an initial value and an identity.
+/// - Along an axis: [`Error::AxisLength`] if an array has another number of elements than the shape,
+///   [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,
+///   [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
+///   [strides](crate::arrays::strided) of an array.
+/// - Over device memory: [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of
+///   another context, [`Error::OutOfDeviceMemory`], [`Error::UnknownSegments`] of a reduction by flags, bits or keys
+///   without [`count_into`](Run::count_into), and along an axis [`Error::Plan`] for arrays that are gathered, scattered,
+///   or indices, unless the columns are rows and no array has strides of its own.
+#[allow(clippy::missing_errors_doc, reason = "above, for all of them")]
+impl<Op: ScanOp, M: Memory, R: Outcome> Run<'_, Op, M, R> {
+    /// Runs over an input into new memory: a scan gives a result for each element, a reduction one for each segment.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let input = stream.clone_htod(&[2, 7, 1, 3])?;
+    /// let largest = scanner.reduce(ops::max());
+    /// assert_eq!(stream.clone_dtoh(&largest.on(&stream).run(&input)?)?, [7]);
+    /// assert_eq!(stream.clone_dtoh(&largest.on(&stream).rows(2).run(&input)?)?, [7, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn run(&self, input: impl Input<Op::Input, M>) -> Result<R::New<M, Op>, Error> {
+        R::run::<M, Op>(&self.call, input)
+    }
+
+    /// Runs over an input into an output, of as many elements as there are results.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let mut starts = [0; 3];
+    /// let scan = Scanner::new()?.scan(ops::sum()).exclusive();
+    /// let len = scan.with_total().run_into(&[3_u32, 0, 4], &mut starts)?;
+    /// assert_eq!((starts, len), ([0, 3, 3], Some(7)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    #[inline]
+    pub fn run_into(
+        &self,
+        input: impl Input<Op::Input, M>,
+        output: impl Output<Op::Output, M>,
+    ) -> Result<R::Also<M, Op>, Error> {
+        R::run_into::<M, Op>(&self.call, input, output)
+    }
+
+    /// Prepares runs like this one of up to `max_len` elements, over one slice of elements and one of results: what a
+    /// first call does is done here. See [`Prepared`]. The lengths of the arrays given here do not matter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] where no kernel can do it, on the CPU too, [`Error::AlreadyPrepared`] for a run of a handle, and
+    /// whatever can go wrong when kernels are compiled. On a stream [`Error::NotCuda`] on a CPU scanner,
+    /// [`Error::ForeignContext`] if it is of another context, [`Error::Captured`] and [`Error::PerThreadStream`] if it
+    /// is no stream to prepare on, and [`Error::OutOfDeviceMemory`].
+    pub fn prepare(&self, max_len: usize) -> Result<Prepared<Op, M, R::OfHandle>, Error> {
+        M::prepare(&self.call, R::TOTALS, max_len).map(Prepared::new)
+    }
+
+    /// Prepares runs over arrays of the same kinds as these: slices, indices, and [others](crate::arrays), one, or one
+    /// for each field. Their lengths do not matter.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Rate {
+    ///     amount: f32,
+    ///     count: u8,
+    /// }
+    ///
+    /// #[scan_op]
+    /// fn together(a: Rate, b: Rate) -> Rate {
+    ///     Rate { amount: a.amount + b.amount, count: u8::max(a.count, b.count) }
+    /// }
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let (amounts, counts) = (stream.clone_htod(&[1.0, 2.0])?, stream.clone_htod(&[3, 1])?);
+    /// let (mut sums, mut most) = (stream.alloc_zeros(2)?, stream.alloc_zeros(2)?);
+    /// let scan = scanner.scan(together);
+    /// let handle = scan.on(&stream).prepare_like((&amounts, &counts), (&mut sums, &mut most), 1_000)?;
+    /// handle.run_into((&amounts, &counts), (&mut sums, &mut most))?;
+    /// assert_eq!((stream.clone_dtoh(&sums)?, stream.clone_dtoh(&most)?), (vec![1.0, 3.0], vec![3, 3]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Run::prepare).
+    pub fn prepare_like(
+        &self,
+        input: impl Input<Op::Input, M>,
+        output: impl Output<Op::Output, M>,
+        max_len: usize,
+    ) -> Result<Prepared<Op, M, R::OfHandle>, Error> {
+        M::prepare_like(&self.call, input, output, R::TOTALS, max_len).map(Prepared::new)
+    }
+}
+
+impl<Op: ScanOp, M: Memory, R: Results> Run<'_, Op, M, R> {
+    /// Scans an array in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Run::run), and as [`Scan::run_in_place`].
+    #[inline]
+    pub fn run_in_place<T: ScanElement>(
+        &self,
+        buffer: &mut (impl ArrayMut<T, M> + ?Sized),
+    ) -> Result<R::Totals<M, Op::Carry>, Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+    {
+        M::scan_in_place::<R, Op, T>(&self.call, buffer.array_mut())
     }
 }
 

@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use scan_runtime::{
     Axis, Run, Scanner,
-    arrays::{self, device_gather, gather, scatter},
+    arrays::{self, gather, scatter},
     cudarc::driver::CudaStream,
     ops,
 };
@@ -173,7 +173,7 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     let (gates, tokens): (Vec<u32>, Vec<u32>) = steps.iter().map(|step| (step.gate, step.token)).unzip();
     let (gates, tokens) = (stream.clone_htod(&gates)?, stream.clone_htod(&tokens)?);
     let order = stream.clone_htod(&[0_u32, 1, 2, 3, 4, 5])?;
-    let found = scanner.scan(Recurrence).on(stream).run((device_gather(&gates, &order), &tokens))?;
+    let found = scanner.scan(Recurrence).on(stream).run((gather(&gates, &order), &tokens))?;
     same("several arrays", stream.clone_dtoh(&found)?, states.clone())?;
     let reduce = scanner.reduce(Recurrence);
     let last = reduce.on(stream).run((&gates, &tokens))?;
@@ -182,7 +182,7 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     let handle = reduce.on(stream).prepare_like((&gates, &tokens), &mut last, 9)?;
     handle.run_into((&gates, &tokens), &mut last)?;
     same("a handle of several arrays", stream.clone_dtoh(&last)?, vec![states[5]])?;
-    let last = reduce.on(stream).rows(3).run((&gates, device_gather(&tokens, &order)))?;
+    let last = reduce.on(stream).rows(3).run((&gates, gather(&tokens, &order)))?;
     let steps = [&steps[..3], &steps[3..]].map(|row| Scanner::cpu().reduce(Recurrence).run(row));
     let rows = steps.into_iter().collect::<Result<Vec<_>, _>>()?;
     same("a reduction of rows of several arrays", stream.clone_dtoh(&last)?, rows)

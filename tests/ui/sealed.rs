@@ -1,11 +1,11 @@
 //! Traits that kernels rely on: nothing but the crate and its macros implements them.
 
 use scan_runtime::{
-    Columns, ScanElement, ScanFn,
+    Columns, Device, Host, ScanElement, ScanFn,
     __private::{Callee, Fields, ScanMap},
-    arrays::{DeviceInput, DeviceOutput, HostInput, HostOutput, Index, PlacedAt},
-    cudarc::driver::DeviceRepr,
-    scan_codegen::{ArrayKind, ElementType, Primitive},
+    arrays::{Index, Input, Output, PlacedAt},
+    cudarc::driver::{CudaSlice, DeviceRepr},
+    scan_codegen::{ElementType, Primitive},
     scan_element,
 };
 
@@ -30,37 +30,21 @@ unsafe impl PlacedAt<f32> for Side {
 /// An array of no memory.
 struct Mine;
 
-unsafe impl HostInput<u32> for Mine {
-    const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
-    type At = *const u32;
-    type Held = ();
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some(1 << 20));
-    }
-    fn at((): &()) -> *const u32 {
-        std::ptr::null()
+unsafe impl Input<u32, Host> for Mine {
+    type OnHost = &'static [u32];
+    type OnDevice = &'static CudaSlice<u32>;
+    fn arrays(self) -> &'static [u32] {
+        &[]
     }
 }
 
-unsafe impl HostInput<Side> for &Mine {
-    const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
-    type At = *const Side;
-    type Held = ();
-    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
-        each(Some(1 << 20));
-    }
-    fn at((): &()) -> *const Side {
-        std::ptr::null()
-    }
-}
+unsafe impl Input<Side, Host> for &Mine {}
 
-unsafe impl HostOutput<u32> for Mine {}
+unsafe impl Output<u32, Host> for Mine {}
 
-unsafe impl HostOutput<(u32, u32)> for Mine {}
+unsafe impl Input<u32, Device> for Mine {}
 
-unsafe impl DeviceInput<u32> for Mine {}
-
-unsafe impl DeviceOutput<u32> for Mine {}
+unsafe impl Output<u32, Device> for Mine {}
 
 unsafe impl Fields for Side {}
 

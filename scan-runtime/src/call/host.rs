@@ -8,7 +8,7 @@ use scan_codegen::{ArrayKind, ArrayKinds, Axis, ColumnLayout};
 use super::{Call, Chunk, Request, Totals};
 use crate::{
     Error,
-    columns::{HostArray, strided::each_place},
+    arrays::{fields::HostArray, strided::each_place},
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
     few::Few,
     heads::InitialValues,
@@ -344,10 +344,10 @@ mod tests {
     use super::{super::chunks::Content, *};
     use crate::{
         ScanOp, Scanner, arrays,
+        arrays::Lanes,
+        arrays::{HostInput, HostOutput},
         call::Totals,
-        columns::kinds::Lanes,
         cpu::{Both, Memory},
-        host::arguments::{HostInput, HostOutput},
         scan_element, scan_op,
     };
 

@@ -5,8 +5,8 @@ use std::any::TypeId;
 use super::Places;
 use crate::{
     ScanOp,
+    arrays::fields::{Columns, Fields, HostArray},
     call::HostPlaces,
-    columns::{Columns, Fields, HostArray},
     few::Few,
 };
 

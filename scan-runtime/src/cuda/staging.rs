@@ -21,7 +21,7 @@ use std::{
 use cudarc::driver::{CudaStream, sys};
 
 use super::{CudaDevice, lock, named};
-use crate::{Error, columns::HostArray, few::Few, primitives, telemetry::transferring};
+use crate::{Error, arrays::fields::HostArray, few::Few, primitives, telemetry::transferring};
 use lane::Lane;
 pub(crate) use lane::OwnStream;
 

@@ -6,8 +6,11 @@ use arrayvec::ArrayVec;
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, ColumnLayout, MAX_ELEMENT_BYTES};
 
-use super::arguments::{DeviceInput, DeviceOutput, Layout};
-use crate::{DeviceBuffer, DeviceBufferMut, Error, columns::Lengths, cuda::CudaDevice};
+use crate::{
+    DeviceBuffer, DeviceBufferMut, Error,
+    arrays::{DeviceInput, DeviceOutput, Layout, fields::Lengths},
+    cuda::CudaDevice,
+};
 
 /// An array in device memory.
 pub trait DeviceArray {
@@ -85,17 +88,11 @@ pub(crate) trait ErasedOutput {
 }
 
 /// The arrays of elements of type `T`.
-#[repr(transparent)]
 pub(crate) struct Of<T, A>(A, PhantomData<fn() -> T>);
 
 impl<T, A> Of<T, A> {
     pub(crate) fn new(arrays: A) -> Self {
         Of(arrays, PhantomData)
-    }
-
-    pub(crate) fn from_ref(arrays: &A) -> &Self {
-        // SAFETY: it is transparent over the arrays.
-        unsafe { &*std::ptr::from_ref(arrays).cast() }
     }
 }
 
@@ -124,6 +121,23 @@ impl<T, A: DeviceOutput<T>> ErasedOutput for Of<T, A> {
 
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
         self.0.words(stream, words);
+    }
+}
+
+/// An array that is scanned in place.
+pub(super) struct InPlace<'m>(pub(super) &'m mut dyn DeviceArrayMut);
+
+impl ErasedOutput for InPlace<'_> {
+    fn arrays(&self) -> Arrays {
+        Arrays::One
+    }
+
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(Described::of_slice(ArrayKind::Slice, self.0.count(), self.0.stream()));
+    }
+
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer(self.0.pointer(stream));
     }
 }
 

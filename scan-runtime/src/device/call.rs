@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     Error, PlanError,
+    arrays::{fields::common_len, strided::check_strided},
     call::{Call, Initial, Layouts, Request, Totals},
-    columns::{common_len, strided::check_strided},
     cuda::{CudaDevice, InOut, Runs, SideBuffers, Task, bind, driver_error, named},
     error::expect_len,
     heads::{HeadKind, check_initial_values},

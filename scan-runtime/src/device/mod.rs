@@ -1,10 +1,10 @@
 //! Runs over device memory on a stream.
 
-pub(crate) mod arguments;
 pub(crate) mod arrays;
 pub(crate) mod call;
 mod handle;
 pub(crate) mod heads;
+mod memory;
 mod run;
 pub(crate) mod work;
 

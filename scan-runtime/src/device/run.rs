@@ -1,24 +1,13 @@
-//! Ways to run over device memory on a stream.
-
-use cudarc::driver::CudaSlice;
+//! Words of calls over device memory alone.
 
 use super::{
-    arguments::{DeviceInput, DeviceOutput},
-    arrays::{Of, array, array_mut},
-    call::{DeviceInitial, DeviceTotals, Extra},
+    arrays::{array, array_mut},
+    call::{DeviceInitial, Extra},
 };
 use crate::{
-    Device, DeviceBuffer, DeviceBufferMut, DeviceCall, Error, LateValue, Outcome, Prepared, Results, Run, ScanElement,
-    ScanOp, Totals,
-    cuda::driver_error,
-    run::{Lent, Place},
+    Device, DeviceBuffer, DeviceBufferMut, DeviceCall, LateValue, Outcome, Prepared, Results, Run, ScanOp, Totals,
+    run::Lent,
 };
-
-/// New results, with the totals that `R` gives.
-type DeviceResult<R, Op> = Result<
-    <R as Results>::With<CudaSlice<<Op as ScanOp>::Output>, <R as Results>::Totals<Device, <Op as ScanOp>::Carry>>,
-    Error,
->;
 
 impl<'a, Op: ScanOp, R: Outcome> Run<'a, Op, Device, R> {
     fn with_initial<'b>(self, initial: DeviceInitial<'b>) -> Run<'b, Op, Device, R>
@@ -26,85 +15,6 @@ impl<'a, Op: ScanOp, R: Outcome> Run<'a, Op, Device, R> {
         'a: 'b,
     {
         Run::new(DeviceCall { initial, ..self.call })
-    }
-
-    /// Prepares runs like this one of up to `max_len` elements, over one slice of elements and one of results; see
-    /// [`Prepared`]. The lengths of the arrays given here do not matter.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream is of another context,
-    /// [`Error::Captured`] and [`Error::PerThreadStream`] if it is no stream to prepare on, [`Error::AlreadyPrepared`]
-    /// for a run of a handle, [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) for totals by flags, bits
-    /// and keys, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
-    pub fn prepare(&self, max_len: usize) -> Result<Prepared<Op, Device, R::OfHandle>, Error> {
-        self.call.prepare(R::TOTALS, max_len).map(Prepared::new)
-    }
-
-    /// Prepares runs over arrays of the same kinds as these: slices, indices, and [others](crate::arrays), one, or one
-    /// for each field. Their lengths do not matter. [`prepare`](Run::prepare) is for one slice of elements and
-    /// one of results.
-    ///
-    /// ```no_run
-    /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
-    ///
-    /// #[scan_element]
-    /// #[derive(Clone, Copy)]
-    /// struct Rate {
-    ///     amount: f32,
-    ///     count: u8,
-    /// }
-    ///
-    /// #[scan_op]
-    /// fn together(a: Rate, b: Rate) -> Rate {
-    ///     Rate { amount: a.amount + b.amount, count: u8::max(a.count, b.count) }
-    /// }
-    ///
-    /// let scanner = Scanner::cuda(0)?;
-    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-    /// let (amounts, counts) = (stream.clone_htod(&[1.0, 2.0])?, stream.clone_htod(&[3, 1])?);
-    /// let (mut sums, mut most) = (stream.alloc_zeros(2)?, stream.alloc_zeros(2)?);
-    /// let scan = scanner.scan(together);
-    /// let handle = scan.on(&stream).prepare_like((&amounts, &counts), (&mut sums, &mut most), 1_000)?;
-    /// handle.run_into((&amounts, &counts), (&mut sums, &mut most))?;
-    /// assert_eq!((stream.clone_dtoh(&sums)?, stream.clone_dtoh(&most)?), (vec![1.0, 3.0], vec![3, 3]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`prepare`](Run::prepare).
-    pub fn prepare_like(
-        &self,
-        input: impl DeviceInput<Op::Input>,
-        output: impl DeviceOutput<Op::Output>,
-        max_len: usize,
-    ) -> Result<Prepared<Op, Device, R::OfHandle>, Error> {
-        let (input, output) = (Of::<Op::Input, _>::new(input), Of::<Op::Output, _>::new(output));
-        self.call.prepare_like(&input, &output, R::TOTALS, max_len).map(Prepared::new)
-    }
-
-    /// A slice of `len` elements.
-    ///
-    /// # Safety
-    ///
-    /// Nothing reads it before all of them have been written.
-    unsafe fn room<T: ScanElement>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
-        let (device, stream) = (self.call.device()?, self.call.stream());
-        match len {
-            0 => stream.null().map_err(driver_error("allocating device memory")),
-            // SAFETY: the caller vouches for it.
-            len => unsafe { device.slice(stream, len) },
-        }
-    }
-
-    fn run_all(
-        &self,
-        input: impl DeviceInput<Op::Input>,
-        output: impl DeviceOutput<Op::Output>,
-        totals: DeviceTotals<'_>,
-    ) -> Result<(), Error> {
-        self.call.run(Some(&Of::<Op::Input, _>::new(input)), &mut Of::<Op::Output, _>::new(output), totals)
     }
 }
 
@@ -238,128 +148,8 @@ impl<'a, Op: ScanOp, R: Results> Run<'a, Op, Device, R> {
     }
 }
 
-/// Ways to scan device memory. Each enqueues its work on the stream, and gives the totals that are asked for in new
-/// slices.
-///
-/// # Errors
-///
-/// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
-/// [`Error::Length`] for arrays of other lengths than the input requires, [`Error::OutOfDeviceMemory`], and whatever
-/// else can go wrong. Along an axis [`Error::AxisLength`] if an array has another number of elements than the shape,
-/// [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,
-/// [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
-/// [strides](crate::arrays::device_strided) of an array, and [`Error::Plan`] for arrays that are gathered, scattered,
-/// or indices, unless the columns are rows and no array has strides of its own.
-#[allow(clippy::missing_errors_doc, reason = "above, for all of them")]
-impl<Op: ScanOp, R: Results> Run<'_, Op, Device, R> {
-    /// Scans an input into a new slice.
-    pub fn run(&self, input: impl DeviceInput<Op::Input>) -> DeviceResult<R, Op> {
-        let len = self.call.new_len(Of::<Op::Input, _>::from_ref(&input))?;
-        // SAFETY: the scan writes every element of the output.
-        let mut output = unsafe { self.room(len)? };
-        let totals = self.running(|| Ok(len), |totals| self.run_all(input, &mut output, totals))?;
-        Ok(R::with(output, totals))
-    }
-
-    /// Scans an input into an output of the same length.
-    pub fn run_into(
-        &self,
-        input: impl DeviceInput<Op::Input>,
-        output: impl DeviceOutput<Op::Output>,
-    ) -> Result<R::Totals<Device, Op::Carry>, Error> {
-        let input = Of::<Op::Input, _>::new(input);
-        let len = || self.call.len_of(&input);
-        self.running(len, |totals| self.call.run(Some(&input), &mut Of::<Op::Output, _>::new(output), totals))
-    }
-
-    /// Scans a device slice or view in place.
-    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<R::Totals<Device, Op::Carry>, Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        let len = buffer.len();
-        self.running(|| Ok(len), |totals| self.call.run(None, &mut Of::<T, _>::new(buffer), totals))
-    }
-
-    /// Runs with the totals that `R` gives, or that the caller has memory for.
-    fn running(
-        &self,
-        len: impl Fn() -> Result<usize, Error>,
-        run: impl FnOnce(DeviceTotals<'_>) -> Result<(), Error>,
-    ) -> Result<R::Totals<Device, Op::Carry>, Error> {
-        let one = || {
-            if len()? == 0 && !self.call.has_initial() {
-                return Ok(None);
-            }
-            // SAFETY: the scan writes it.
-            unsafe { self.room(1).map(Some) }
-        };
-        let each = || {
-            // SAFETY: the scan writes every total, but for those by offsets that do not ascend, which are written
-            // before it.
-            let mut totals = unsafe { self.room(self.call.per_segment(len()?)?)? };
-            if self.call.heads.has_offsets() {
-                self.call.write_totals_of_nothing(array_mut(&mut totals))?;
-            }
-            Ok(totals)
-        };
-        let mut totals = R::room::<Device, Op::Carry>(one, each)?;
-        match R::place::<Device, Op::Carry>(&mut totals) {
-            Place::Last(Some(total)) => run(DeviceTotals::Last(array_mut(total)))?,
-            Place::Last(None) => run(DeviceTotals::LastOfNothing)?,
-            Place::Each(totals) => run(DeviceTotals::PerSegment(array_mut(totals)))?,
-            Place::None => run(self.call.extra())?,
-        }
-        Ok(totals)
-    }
-}
-
-/// Ways to reduce device memory.
+/// Words of reductions of device memory.
 impl<'a, Op: ScanOp> Run<'a, Op, Device, Totals> {
-    /// Reduces a device slice or view into a new slice: of one element, or by rows and offsets of one for each segment.
-    /// The total of no elements is the initial value, or else the identity.
-    ///
-    /// ```no_run
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// let scanner = Scanner::cuda(0)?;
-    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-    /// let input = stream.clone_htod(&[2, 7, 1, 3])?;
-    /// let largest = scanner.reduce(ops::max());
-    /// assert_eq!(stream.clone_dtoh(&largest.on(&stream).run(&input)?)?, [7]);
-    /// assert_eq!(stream.clone_dtoh(&largest.on(&stream).rows(2).run(&input)?)?, [7, 3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
-    /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`](crate::PlanError::NoElements) for
-    /// no elements, and by offsets, without an initial value and an identity, [`Error::OutOfDeviceMemory`], and
-    /// whatever else can go wrong.
-    pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        let len = self.call.new_len(Of::<Op::Input, _>::from_ref(&input))?;
-        // SAFETY: the reduction writes every element of the output.
-        let mut output = unsafe { self.room(len)? };
-        self.run_into(input, &mut output)?;
-        Ok(output)
-    }
-
-    /// Reduces an input into an output of as many elements as there are results: one, or by rows and offsets one for
-    /// each segment.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Run::run), and [`Error::Length`] if the output has another length.
-    pub fn run_into(
-        &self,
-        input: impl DeviceInput<Op::Input>,
-        output: impl DeviceOutput<Op::Output>,
-    ) -> Result<(), Error> {
-        self.run_all(input, output, self.call.extra())
-    }
-
     /// Reduces segments by flags, bits or keys, whose number only the device knows. `run_into` then writes the results,
     /// in the order of the segments, to the beginning of its output, and the number of segments to `count`, a slice of
     /// one element. If the output is too short, the results that do not fit are left out, and the count shows it.
@@ -413,49 +203,7 @@ impl<Op: ScanOp> Prepared<Op, Device> {
     }
 }
 
-/// Runs over device memory.
-#[allow(clippy::missing_errors_doc, reason = "those of the run, and of the handle")]
-impl<Op: ScanOp> Prepared<Op, Device> {
-    /// Scans an input into a new slice.
-    pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.call().run(input)
-    }
-
-    /// Scans an input into an output of the same length.
-    pub fn run_into(
-        &self,
-        input: impl DeviceInput<Op::Input>,
-        output: impl DeviceOutput<Op::Output>,
-    ) -> Result<(), Error> {
-        self.call().run_into(input, output)
-    }
-
-    /// Scans a device slice or view in place.
-    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: ScanElement,
-    {
-        self.call().run_in_place(buffer)
-    }
-}
-
-#[allow(clippy::missing_errors_doc, reason = "those of the run, and of the handle")]
 impl<Op: ScanOp> Prepared<Op, Device, Totals> {
-    /// Reduces an input into a new slice.
-    pub fn run(&self, input: impl DeviceInput<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.call().run(input)
-    }
-
-    /// Reduces an input into an output of as many elements as there are results.
-    pub fn run_into(
-        &self,
-        input: impl DeviceInput<Op::Input>,
-        output: impl DeviceOutput<Op::Output>,
-    ) -> Result<(), Error> {
-        self.call().run_into(input, output)
-    }
-
     /// See [`Run::count_into`].
     pub fn count_into<'a>(&'a self, count: &'a mut impl DeviceBufferMut<u64>) -> Run<'a, Op, Device, Totals> {
         self.call().count_into(count)

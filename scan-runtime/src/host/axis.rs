@@ -6,13 +6,12 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnLayout, ColumnsPla
 
 use super::{
     HostCall,
-    arguments::HostInput,
     call::{Wants, arrays},
 };
 use crate::{
     Error, ScanOp,
+    arrays::{HostInput, fields::Lengths},
     call::{HostTotals, Initial, Layouts, Request, Totals},
-    columns::Lengths,
     cpu::{self, Both, Memory, Unwritten},
     generate,
     heads::check_initial_values,

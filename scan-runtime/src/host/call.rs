@@ -4,32 +4,24 @@ use std::{fmt, mem::MaybeUninit, ptr, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Axis, PlanError, ScanKind};
 
-use super::{
-    arguments::{HostInput, HostOutput},
-    axis::AxisLayout,
-    handle::HostHandle,
-};
+use super::{axis::AxisLayout, handle::HostHandle};
 use crate::{
     Error, Host, Results, ScanElement, ScanOp, ScanProgress,
+    arrays::{
+        HostInput, HostOutput, Lanes, Layout,
+        fields::{Lengths, common_len},
+    },
     call::{Call, HostPlaces, HostTotals, Layouts, Totals},
-    columns::{Lengths, common_len, kinds::Lanes},
     cpu::{self, Both, Memory},
     cuda::CudaDevice,
-    device::arguments::Layout,
     error::expect_len,
     heads::{HeadKind, Heads},
     room::room,
-    run::{Lent, Place},
+    run::{Lent, NewResults, Place},
     scan::Options,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
-
-/// New results, with the totals that `R` gives.
-pub(super) type HostResult<R, Op> = Result<
-    <R as Results>::With<Vec<<Op as ScanOp>::Output>, <R as Results>::Totals<Host, <Op as ScanOp>::Carry>>,
-    Error,
->;
 
 /// A run over host memory: what the scan or reduction is, and what the call brings.
 pub struct HostCall<'a, Op: ScanOp> {
@@ -253,7 +245,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 
     /// Runs over an input into a new vector, with the totals that `R` gives.
     #[inline]
-    pub(super) fn run<R: Results, I: HostInput<Op::Input>>(&self, input: I) -> HostResult<R, Op> {
+    pub(super) fn run<R: Results, I: HostInput<Op::Input>>(&self, input: I) -> Result<NewResults<R, Host, Op>, Error> {
         let mut lengths = Lengths::of("input");
         input.items(&mut lengths);
         let extent = self.new_extent(lengths.len()?)?;
@@ -337,7 +329,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         len: usize,
         run: impl FnOnce(Wants<Op::Carry>) -> Result<(T, Option<Op::Carry>), Error>,
     ) -> Result<(T, R::Totals<Host, Op::Carry>), Error> {
-        self.check_prepared(len, self.wanted(R::TOTALS))?;
+        self.check_prepared(len, self.wanted(R::ADDED))?;
         let mut count = 0;
         let each = || {
             count = self.count_each(len)?;

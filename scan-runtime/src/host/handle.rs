@@ -2,10 +2,13 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{HostCall, axis::AxisLayout};
+use scan_codegen::{ArrayKind, ArrayKinds};
+
+use super::{HostCall, axis::AxisLayout, call::arrays};
 use crate::{
     Error, ScanOp,
-    call::{Request, Totals},
+    arrays::{HostInput, HostOutput},
+    call::{Layouts, Request, Totals},
     cuda::Kernels,
     prepared::check_len,
     scan::Options,
@@ -56,10 +59,34 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
 
     /// Prepares runs like this one that give these totals.
     pub(super) fn prepare(&self, asked: Totals, max_len: usize) -> Result<HostHandle<Op>, Error> {
+        self.prepare_over(self.options.layouts, asked, max_len)
+    }
+
+    /// Prepares runs over arrays like these. Places are followed by the host: to kernels such arrays are slices.
+    pub(super) fn prepare_like<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
+        &self,
+        _: &I,
+        _: &O,
+        asked: Totals,
+        max_len: usize,
+    ) -> Result<HostHandle<Op>, Error> {
+        let followed = |kinds: &[ArrayKind]| {
+            let is_computed = kinds.contains(&ArrayKind::Computed);
+            let kind = |kind: &ArrayKind| match kind {
+                ArrayKind::NoMemory if !is_computed => ArrayKind::NoMemory,
+                _ => ArrayKind::Slice,
+            };
+            ArrayKinds::new(kinds.iter().map(kind))
+        };
+        let layouts = arrays::<Op, I, O>().with_kinds(followed(I::KINDS), followed(O::KINDS));
+        self.prepare_over(layouts, asked, max_len)
+    }
+
+    fn prepare_over(&self, layouts: Layouts, asked: Totals, max_len: usize) -> Result<HostHandle<Op>, Error> {
         if self.prepared.is_some() {
             return Err(Error::AlreadyPrepared);
         }
-        let call = self.call(self.wanted(asked));
+        let call = self.call(self.wanted(asked)).over(layouts);
         call.check()?;
         let kernels = match self.options.scanner.engine() {
             Engine::Cpu { .. } => Vec::new(),

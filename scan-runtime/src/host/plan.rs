@@ -4,11 +4,17 @@ use scan_codegen::{KernelSource, PlanError, Plans};
 
 use super::{
     HostCall,
-    arguments::{HostInput, HostOutput},
     axis::{AxisLayout, AxisPlan},
     call::layouts,
 };
-use crate::{Error, Host, Outcome, Results, Run, Scan, ScanOp, aot::Wanted, call::Totals, generate, scan::Options};
+use crate::{
+    Error, Host, Outcome, Results, Run, Scan, ScanOp,
+    aot::Wanted,
+    arrays::{Input, Output},
+    call::Totals,
+    generate,
+    scan::Options,
+};
 
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// The array, if the run is along an axis whose columns are not rows.
@@ -66,11 +72,11 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
     /// [bundle](crate::aot::Bundle); see [`Scan::kernels_like`].
     pub fn kernels_like<I, O>(&self, _: I, _: O) -> Wanted
     where
-        I: HostInput<Op::Input>,
-        O: HostOutput<Op::Output>,
+        I: Input<Op::Input, Host>,
+        O: Output<Op::Output, Host>,
     {
         let call = self.call.call(self.call.wanted(R::TOTALS));
-        Wanted::new(&*self.call.options.op, vec![call.over(layouts::<Op, I, O>()).task()])
+        Wanted::new(&*self.call.options.op, vec![call.over(layouts::<Op, I::OnHost, O::OnHost>()).task()])
     }
 }
 
@@ -104,8 +110,8 @@ impl<Op: ScanOp> Scan<Op> {
     /// ```
     pub fn kernels_like<I, O>(&self, input: I, output: O) -> Wanted
     where
-        I: HostInput<Op::Input>,
-        O: HostOutput<Op::Output>,
+        I: Input<Op::Input, Host>,
+        O: Output<Op::Output, Host>,
     {
         self.call().kernels_like(input, output)
     }

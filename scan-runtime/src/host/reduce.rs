@@ -6,15 +6,15 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays};
 
 use super::{
     HostCall,
-    arguments::HostInput,
     call::{Wants, arrays},
 };
 use crate::{
     Error, ScanOp,
+    arrays::{HostInput, HostOutput, fields::Lengths},
     call::{HostPlaces, Layouts, Totals},
-    columns::Lengths,
-    cpu::{self, Both, Memory, Reader, Unwritten},
+    cpu::{self, Both, Memory, Reader, Unwritten, Writer},
     cuda::CudaDevice,
+    error::expect_len,
     heads::{GROUP, HeadKind, Heads},
     room::room,
     scan::Options,
@@ -141,6 +141,28 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let results = cpu::try_map(segments.len().div_ceil(SHARED), of_part)?.concat();
         self.report_all(len);
         Ok(results)
+    }
+
+    /// Reduces each segment of an input, or each column along an axis, into an output.
+    pub(super) fn reduce_into<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
+        &self,
+        input: I,
+        mut output: O,
+    ) -> Result<(), Error> {
+        let mut outputs = Lengths::of("output");
+        output.items(&mut outputs);
+        let found = outputs.len()?;
+        let results = self.reduce_segments(input)?;
+        let why = "a reduction writes one result, or one for each segment";
+        expect_len("output", found.unwrap_or(results.len()), results.len(), why)?;
+        let mut held = output.hold(0, results.len(), true)?;
+        let to = O::at(&mut held);
+        for (index, result) in results.into_iter().enumerate() {
+            // SAFETY: what is held has room for so many results.
+            unsafe { to.write(index, result) };
+        }
+        // SAFETY: every item has been written.
+        unsafe { O::finish(held) }
     }
 
     /// # Safety

@@ -1,21 +1,15 @@
 //! Where the arrays of a call are: the two kinds of memory, and the arrays that a call reads beside its input.
 
-use std::{fmt, marker::PhantomData};
+use std::fmt;
 
-use cudarc::driver::CudaSlice;
 use scan_codegen::Axis;
 
-use super::Lent;
+use super::{NewResults, Results};
 use crate::{
-    DeviceBuffer, DeviceBufferMut, DeviceCall, ScanElement, ScanOp,
-    device::{
-        Handle,
-        arrays::{DeviceArray, DeviceArrayMut, array, array_mut},
-        call::{DeviceInitial, Extra},
-        heads::DeviceHeads,
-    },
-    heads::{HeadKind, Heads, InitialValues},
-    host::{HostCall, HostHandle},
+    Error, ScanElement, ScanOp,
+    arrays::{Input, Output},
+    call,
+    heads::HeadKind,
 };
 
 /// Where the arrays of a call are: [`Host`] or [`Device`].
@@ -26,9 +20,12 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     /// A new value.
     type One<T>;
     #[doc(hidden)]
-    type Array<'a, T: ScanElement>;
+    type Array<'a, T: ScanElement>: Copy;
     #[doc(hidden)]
     type ArrayMut<'a, T: ScanElement>;
+    /// Of arrays in host memory and arrays in device memory those that are in this one.
+    #[doc(hidden)]
+    type Either<OnHost, OnDevice>;
     #[doc(hidden)]
     type Call<'a, Op: ScanOp>;
     #[doc(hidden)]
@@ -60,6 +57,55 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op>;
     #[doc(hidden)]
     fn debug<Op: ScanOp>(call: &Self::Call<'_, Op>, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    #[doc(hidden)]
+    fn scan<R: Results, Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        input: impl Input<Op::Input, Self>,
+    ) -> Result<NewResults<R, Self, Op>, Error>;
+    #[doc(hidden)]
+    fn scan_into<R: Results, Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        input: impl Input<Op::Input, Self>,
+        output: impl Output<Op::Output, Self>,
+    ) -> Result<R::Totals<Self, Op::Carry>, Error>;
+    #[doc(hidden)]
+    fn scan_in_place<R: Results, Op: ScanOp<Input = T, Output = T>, T: ScanElement>(
+        call: &Self::Call<'_, Op>,
+        buffer: Self::ArrayMut<'_, T>,
+    ) -> Result<R::Totals<Self, Op::Carry>, Error>;
+    /// One result for the whole input.
+    #[doc(hidden)]
+    fn reduce<Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        input: impl Input<Op::Input, Self>,
+    ) -> Result<Self::One<Op::Output>, Error>;
+    /// A result for each segment.
+    #[doc(hidden)]
+    fn reduce_each<Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        input: impl Input<Op::Input, Self>,
+    ) -> Result<Self::New<Op::Output>, Error>;
+    #[doc(hidden)]
+    fn reduce_into<Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        input: impl Input<Op::Input, Self>,
+        output: impl Output<Op::Output, Self>,
+    ) -> Result<(), Error>;
+    #[doc(hidden)]
+    fn prepare<Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        totals: call::Totals,
+        max_len: usize,
+    ) -> Result<Self::Handle<Op>, Error>;
+    #[doc(hidden)]
+    fn prepare_like<Op: ScanOp>(
+        call: &Self::Call<'_, Op>,
+        input: impl Input<Op::Input, Self>,
+        output: impl Output<Op::Output, Self>,
+        totals: call::Totals,
+        max_len: usize,
+    ) -> Result<Self::Handle<Op>, Error>;
 }
 
 mod sealed {
@@ -67,6 +113,7 @@ mod sealed {
     pub trait Memory {}
 
     impl Memory for super::Host {}
+    #[cfg(feature = "cuda")]
     impl Memory for super::Device {}
 }
 
@@ -75,11 +122,12 @@ mod sealed {
 pub enum Host {}
 
 /// Device memory: `cudarc`'s slices and views. A run enqueues its work on a stream, and returns.
+#[cfg(feature = "cuda")]
 #[derive(Debug)]
 pub enum Device {}
 
 /// An array of elements of type `T` that a call reads beside its input, such as keys: in [`Host`] memory a slice, array
-/// or vector, in [`Device`] memory a [`DeviceBuffer`].
+/// or vector, in [`Device`] memory a [`DeviceBuffer`](crate::DeviceBuffer).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array of elements of type `{T}` in the memory of this call",
     label = "not an array of `{T}`",
@@ -146,120 +194,5 @@ impl<T: ScanElement, A: Array<T, Host> + ?Sized> Array<T, Host> for std::sync::A
     #[inline]
     fn array(&self) -> &[T] {
         (**self).array()
-    }
-}
-
-/// An array in device memory, with the type of its items.
-#[doc(hidden)]
-#[allow(private_interfaces, reason = "nobody else makes one")]
-pub struct Typed<A, T>(A, PhantomData<fn() -> T>);
-
-impl<T: ScanElement, B: DeviceBuffer<T>> Array<T, Device> for B {
-    #[allow(private_interfaces, reason = "as of the trait")]
-    fn array(&self) -> Typed<&dyn DeviceArray, T> {
-        Typed(array(self), PhantomData)
-    }
-}
-
-impl<T: ScanElement, B: DeviceBufferMut<T>> ArrayMut<T, Device> for B {
-    #[allow(private_interfaces, reason = "as of the trait")]
-    fn array_mut(&mut self) -> Typed<&mut dyn DeviceArrayMut, T> {
-        Typed(array_mut(self), PhantomData)
-    }
-}
-
-#[allow(private_interfaces, reason = "as of the trait")]
-impl Memory for Host {
-    type New<T> = Vec<T>;
-    type One<T> = T;
-    type Array<'a, T: ScanElement> = &'a [T];
-    type ArrayMut<'a, T: ScanElement> = &'a mut [T];
-    type Call<'a, Op: ScanOp> = HostCall<'a, Op>;
-    type Handle<Op: ScanOp> = HostHandle<Op>;
-
-    fn of_handle<Op: ScanOp>(handle: &HostHandle<Op>) -> Self::Call<'_, Op> {
-        HostCall::of_handle(handle)
-    }
-    #[inline]
-    fn with_heads<'a: 'b, 'b, Op: ScanOp, T: ScanElement>(
-        call: Self::Call<'a, Op>,
-        kind: HeadKind,
-        heads: Self::Array<'b, T>,
-    ) -> Self::Call<'b, Op> {
-        call.with_heads(Heads::of(kind, heads))
-    }
-    #[inline]
-    fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op> {
-        call.with_heads(Heads::rows(len))
-    }
-    fn along<Op: ScanOp>(call: Self::Call<'_, Op>, axis: Axis) -> Self::Call<'_, Op> {
-        call.along(axis)
-    }
-    #[inline]
-    fn with_initial_values<'a: 'b, 'b, Op: ScanOp>(
-        call: Self::Call<'a, Op>,
-        values: Self::Array<'b, Op::Carry>,
-    ) -> Self::Call<'b, Op> {
-        let mut call: Self::Call<'b, Op> = call;
-        call.heads.initial_values = Some(InitialValues::new(values));
-        call
-    }
-    #[inline]
-    fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
-        call: Self::Call<'a, Op>,
-        totals: Self::ArrayMut<'b, Op::Carry>,
-    ) -> Self::Call<'b, Op> {
-        HostCall { totals: Some(Lent::new(totals)), ..call }
-    }
-    fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op> {
-        call.clone()
-    }
-    fn debug<Op: ScanOp>(call: &Self::Call<'_, Op>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        call.debug(f)
-    }
-}
-
-#[allow(private_interfaces, reason = "as of the trait")]
-impl Memory for Device {
-    type New<T> = CudaSlice<T>;
-    type One<T> = CudaSlice<T>;
-    type Array<'a, T: ScanElement> = Typed<&'a dyn DeviceArray, T>;
-    type ArrayMut<'a, T: ScanElement> = Typed<&'a mut dyn DeviceArrayMut, T>;
-    type Call<'a, Op: ScanOp> = DeviceCall<'a>;
-    type Handle<Op: ScanOp> = Handle;
-
-    fn of_handle<Op: ScanOp>(handle: &Handle) -> Self::Call<'_, Op> {
-        DeviceCall::of_handle(handle)
-    }
-    fn with_heads<'a: 'b, 'b, Op: ScanOp, T: ScanElement>(
-        call: Self::Call<'a, Op>,
-        kind: HeadKind,
-        Typed(heads, _): Self::Array<'b, T>,
-    ) -> Self::Call<'b, Op> {
-        DeviceCall { heads: DeviceHeads::new(kind, heads), axis: None, ..call }
-    }
-    fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op> {
-        DeviceCall { heads: DeviceHeads::rows(len), axis: None, ..call }
-    }
-    fn along<Op: ScanOp>(call: Self::Call<'_, Op>, axis: Axis) -> Self::Call<'_, Op> {
-        call.along(axis)
-    }
-    fn with_initial_values<'a: 'b, 'b, Op: ScanOp>(
-        call: Self::Call<'a, Op>,
-        Typed(values, _): Self::Array<'b, Op::Carry>,
-    ) -> Self::Call<'b, Op> {
-        DeviceCall { initial: DeviceInitial::Each(values), ..call }
-    }
-    fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
-        call: Self::Call<'a, Op>,
-        totals: Self::ArrayMut<'b, Op::Carry>,
-    ) -> Self::Call<'b, Op> {
-        DeviceCall { extra: Some((Extra::EachTotal, Lent::new(totals.0))), ..call }
-    }
-    fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op> {
-        call.clone()
-    }
-    fn debug<Op: ScanOp>(call: &Self::Call<'_, Op>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        call.debug(f)
     }
 }

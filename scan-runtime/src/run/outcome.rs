@@ -1,10 +1,58 @@
 //! The outcome of a call, as a type.
 
 use super::Memory;
-use crate::Error;
+use crate::{
+    Error, ScanOp,
+    arrays::{Input, Output},
+    call,
+};
 
 /// The outcome of a call: [`Prefixes`], [`PrefixesAndTotal`], [`PrefixesAndTotals`] or [`Totals`].
-pub trait Outcome: sealed::Outcome {}
+///
+/// | outcome | `run` | `run_into` |
+/// |---|---|---|
+/// | [`Prefixes`] | the results | `()` |
+/// | [`PrefixesAndTotal`] | the results and the total | the total |
+/// | [`PrefixesAndTotals`] | the results and the totals | the totals |
+/// | [`Totals`] | a result for each segment | `()` |
+///
+/// Results and totals are a `Vec` in host memory, a `CudaSlice` in device memory. The total is an `Option`: there is
+/// none of no elements.
+#[allow(private_interfaces, reason = "nobody else names private types")]
+pub trait Outcome: sealed::Outcome + Send + Sync + 'static {
+    /// What a run gives in new memory.
+    type New<M: Memory, Op: ScanOp>;
+    /// The same of a call without segments: of a reduction in host memory one result.
+    type Whole<M: Memory, Op: ScanOp>;
+    /// What a run gives that writes the results to memory of the caller's.
+    type Also<M: Memory, Op: ScanOp>;
+    /// The outcome of a handle's runs without further words.
+    #[doc(hidden)]
+    type OfHandle: Outcome;
+    /// Whether there are totals only.
+    #[doc(hidden)]
+    const FOLDS: bool;
+    /// The totals in addition to prefixes.
+    #[doc(hidden)]
+    const TOTALS: call::Totals;
+
+    #[doc(hidden)]
+    fn run<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+    ) -> Result<Self::New<M, Op>, Error>;
+    #[doc(hidden)]
+    fn run_whole<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+    ) -> Result<Self::Whole<M, Op>, Error>;
+    #[doc(hidden)]
+    fn run_into<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+        output: impl Output<Op::Output, M>,
+    ) -> Result<Self::Also<M, Op>, Error>;
+}
 
 /// A result for every element: a [scan](crate::Scan).
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,51 +70,93 @@ pub struct PrefixesAndTotals;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals;
 
-impl Outcome for Prefixes {}
-impl Outcome for PrefixesAndTotal {}
-impl Outcome for PrefixesAndTotals {}
-impl Outcome for Totals {}
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<R: Results> Outcome for R {
+    type New<M: Memory, Op: ScanOp> = NewResults<R, M, Op>;
+    type Whole<M: Memory, Op: ScanOp> = NewResults<R, M, Op>;
+    type Also<M: Memory, Op: ScanOp> = R::Totals<M, Op::Carry>;
+    type OfHandle = Prefixes;
+    const FOLDS: bool = false;
+    const TOTALS: call::Totals = <R as Results>::ADDED;
 
-mod sealed {
-    use crate::call;
-
-    /// Seals [`Outcome`](super::Outcome).
-    pub trait Outcome: Send + Sync + 'static {
-        /// Whether there are totals only.
-        const FOLDS: bool = false;
-        /// The totals in addition to prefixes.
-        #[allow(private_interfaces, reason = "nobody else reads it")]
-        const TOTALS: call::Totals = call::Totals::None;
-        /// The outcome of a handle's runs without further words.
-        type OfHandle: super::Outcome;
+    #[inline]
+    fn run<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+    ) -> Result<NewResults<R, M, Op>, Error> {
+        M::scan::<R, Op>(call, input)
     }
-
-    impl Outcome for super::Prefixes {
-        type OfHandle = Self;
+    #[inline]
+    fn run_whole<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+    ) -> Result<NewResults<R, M, Op>, Error> {
+        M::scan::<R, Op>(call, input)
     }
-    #[allow(private_interfaces, reason = "as of the trait")]
-    impl Outcome for super::PrefixesAndTotal {
-        const TOTALS: call::Totals = call::Totals::Last;
-        type OfHandle = super::Prefixes;
-    }
-    #[allow(private_interfaces, reason = "as of the trait")]
-    impl Outcome for super::PrefixesAndTotals {
-        const TOTALS: call::Totals = call::Totals::PerSegment;
-        type OfHandle = super::Prefixes;
-    }
-    impl Outcome for super::Totals {
-        const FOLDS: bool = true;
-        type OfHandle = Self;
+    #[inline]
+    fn run_into<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+        output: impl Output<Op::Output, M>,
+    ) -> Result<R::Totals<M, Op::Carry>, Error> {
+        M::scan_into::<R, Op>(call, input, output)
     }
 }
 
+#[allow(private_interfaces, reason = "as of the trait")]
+impl Outcome for Totals {
+    type New<M: Memory, Op: ScanOp> = M::New<Op::Output>;
+    type Whole<M: Memory, Op: ScanOp> = M::One<Op::Output>;
+    type Also<M: Memory, Op: ScanOp> = ();
+    type OfHandle = Self;
+    const FOLDS: bool = true;
+    const TOTALS: call::Totals = call::Totals::None;
+
+    fn run<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+    ) -> Result<M::New<Op::Output>, Error> {
+        M::reduce_each::<Op>(call, input)
+    }
+    fn run_whole<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+    ) -> Result<M::One<Op::Output>, Error> {
+        M::reduce::<Op>(call, input)
+    }
+    fn run_into<M: Memory, Op: ScanOp>(
+        call: &M::Call<'_, Op>,
+        input: impl Input<Op::Input, M>,
+        output: impl Output<Op::Output, M>,
+    ) -> Result<(), Error> {
+        M::reduce_into::<Op>(call, input, output)
+    }
+}
+
+mod sealed {
+    /// Seals [`Outcome`](super::Outcome).
+    pub trait Outcome {}
+
+    impl Outcome for super::Prefixes {}
+    impl Outcome for super::PrefixesAndTotal {}
+    impl Outcome for super::PrefixesAndTotals {}
+    impl Outcome for super::Totals {}
+}
+
+/// New results, with the totals that `R` gives.
+pub(crate) type NewResults<R, M, Op> =
+    <R as Results>::With<<M as Memory>::New<<Op as ScanOp>::Output>, <R as Results>::Totals<M, <Op as ScanOp>::Carry>>;
+
 /// The outcome of a scan: prefixes, and perhaps totals.
-pub trait Results: Outcome {
+#[allow(private_interfaces, reason = "nobody else names private types")]
+pub trait Results: sealed::Outcome + Send + Sync + 'static {
     /// The totals, of carries `C` in memory `M`: none, the total if there is one, or an array of them.
     type Totals<M: Memory, C>;
     /// New prefixes `Y` and totals `T`: prefixes alone, or a pair.
     type With<Y, T>;
 
+    #[doc(hidden)]
+    const ADDED: call::Totals;
     #[doc(hidden)]
     fn with<Y, T>(prefixes: Y, totals: T) -> Self::With<Y, T>;
     /// Room for the totals.
@@ -91,6 +181,7 @@ pub(crate) enum Place<'t, M: Memory, C> {
 impl Results for Prefixes {
     type Totals<M: Memory, C> = ();
     type With<Y, T> = Y;
+    const ADDED: call::Totals = call::Totals::None;
 
     fn with<Y, T>(prefixes: Y, _: T) -> Y {
         prefixes
@@ -110,6 +201,7 @@ impl Results for Prefixes {
 impl Results for PrefixesAndTotal {
     type Totals<M: Memory, C> = Option<M::One<C>>;
     type With<Y, T> = (Y, T);
+    const ADDED: call::Totals = call::Totals::Last;
 
     fn with<Y, T>(prefixes: Y, total: T) -> (Y, T) {
         (prefixes, total)
@@ -129,6 +221,7 @@ impl Results for PrefixesAndTotal {
 impl Results for PrefixesAndTotals {
     type Totals<M: Memory, C> = M::New<C>;
     type With<Y, T> = (Y, T);
+    const ADDED: call::Totals = call::Totals::PerSegment;
 
     fn with<Y, T>(prefixes: Y, totals: T) -> (Y, T) {
         (prefixes, totals)

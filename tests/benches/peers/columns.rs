@@ -5,7 +5,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use scan_runtime::{
     Device, Prepared, ScanElement, ScanOp, Scanner,
-    arrays::{device_gather, device_scatter, indices, scatter_computed},
+    arrays::{gather, indices, scatter, scatter_computed},
     cudarc::driver::{CudaSlice, CudaStream},
     ops, scan_element, scan_fn, scan_op,
 };
@@ -149,7 +149,7 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         let Arrays { gates, tokens, states, places, .. } = &mut *arrays.borrow_mut();
         let (gates, mut states) = (gates.slice(..len), states.slice_mut(..len));
         let scan = scanner.scan(Recurrence);
-        let inputs = (&gates, device_gather(tokens, places));
+        let inputs = (&gates, gather(tokens, places));
         Ok(scan.on(&buffers.stream).run_into(inputs, &mut states)?)
     });
     entrants.push(entrant("tokens gathered in order, 16 bytes", call));
@@ -157,7 +157,7 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         let Arrays { gates, tokens, states, places, .. } = &mut *arrays.borrow_mut();
         let (gates, tokens) = (gates.slice(..len), tokens.slice(..len));
         let scan = scanner.scan(Recurrence);
-        Ok(scan.on(&buffers.stream).run_into((&gates, &tokens), device_scatter(states, places))?)
+        Ok(scan.on(&buffers.stream).run_into((&gates, &tokens), scatter(states, places))?)
     });
     entrants.push(entrant("states scattered in order, 16 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {

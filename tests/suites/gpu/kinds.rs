@@ -4,10 +4,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Axis, Error, ScanOp, Scanner, Staging,
-    arrays::{
-        device_gather, device_next, device_previous, device_scatter, device_strided, discard, indices, next, previous,
-        scatter_computed, strided,
-    },
+    arrays::{discard, gather, indices, next, previous, scatter, scatter_computed, strided},
     ops, scan_fn,
 };
 use scan_tests::{
@@ -128,21 +125,18 @@ fn arrays() -> Outcome {
             let mut hashes = stream.clone_htod(&vec![9_u32; len + 7])?;
             let mut factors = stream.clone_htod(&vec![9_u8; len])?;
             let on_stream = || if restarts { scan.on(&stream).by_flags(&flags) } else { scan.on(&stream) };
-            let inputs = || (&kinds, device_gather(&values, &narrow), &codes);
+            let inputs = || (&kinds, gather(&values, &narrow), &codes);
             if prepared {
-                let handle = on_stream().prepare_like(
-                    inputs(),
-                    (device_scatter(&mut hashes, &wide_places), &mut factors),
-                    len,
-                )?;
-                let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
+                let handle =
+                    on_stream().prepare_like(inputs(), (scatter(&mut hashes, &wide_places), &mut factors), len)?;
+                let outputs = (scatter(&mut hashes, &wide_places), &mut factors);
                 if restarts {
                     handle.by_flags(&flags).run_into(inputs(), outputs)?;
                 } else {
                     handle.run_into(inputs(), outputs)?;
                 }
             } else {
-                let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
+                let outputs = (scatter(&mut hashes, &wide_places), &mut factors);
                 on_stream().run_into(inputs(), outputs)?;
             }
             ensure(stream.clone_dtoh(&hashes)? == wanted, || what("scattered"))?;
@@ -163,7 +157,7 @@ fn arrays() -> Outcome {
     let mut states = stream.alloc_zeros::<u32>(3)?;
     let nothing = none.slice(..0);
     let columns = scanner.scan(Recurrence);
-    let found = columns.on(&stream).run_into((&some, device_gather(&nothing, &some)), &mut states);
+    let found = columns.on(&stream).run_into((&some, gather(&nothing, &some)), &mut states);
     ensure(matches!(found, Err(Error::NothingToGather { array: 1 })), || "gathered from nothing".to_owned())?;
     let handle = columns.on(&stream).prepare_like((&some, &some), &mut states, 3)?;
     let found = handle.run_into((&some, indices()), &mut states);
@@ -181,8 +175,7 @@ fn neighbours() -> Outcome {
         let len = rows * row;
         let (x, y): (Vec<u32>, Vec<u32>) = (0..len as u64).map(|i| (mixed(i) as u32, mixed(!i) as u32)).unzip();
         let (device_x, device_y) = (stream.clone_htod(&x)?, stream.clone_htod(&y)?);
-        let (host, device) =
-            (|| (previous(&x, 7), next(&y, 9)), || (device_previous(&device_x, 7), device_next(&device_y, 9)));
+        let (host, device) = (|| (previous(&x, 7), next(&y, 9)), || (previous(&device_x, 7), next(&device_y, 9)));
         let scan = |scanner: &Scanner| match turn % 2 {
             0 => scanner.scan(Recurrence),
             _ => scanner.scan(Recurrence).reverse(),
@@ -238,7 +231,7 @@ fn own_strides() -> Outcome {
         scan(&cpu).along(axis.clone()).run_into((strided(&gates, strides), &tokens), &mut wanted)?;
         scan(&scanner).along(axis.clone()).run_into((strided(&gates, strides), &tokens), &mut of_host)?;
         ensure(of_host == wanted, || format!("{axis:?}, {strides:?}, in host memory"))?;
-        let inputs = (device_strided(&device_gates, strides), &device_tokens);
+        let inputs = (strided(&device_gates, strides), &device_tokens);
         scan(&scanner).on(&stream).along(axis.clone()).run_into(inputs, &mut found)?;
         let found = stream.clone_dtoh(&found)?;
         let wrong: Vec<_> = (0..len).filter(|&i| found[i] != wanted[i]).collect();
@@ -251,9 +244,9 @@ fn own_strides() -> Outcome {
     let (few, mut states) = (stream.clone_htod(&[1_u32; 12])?, stream.alloc_zeros::<u32>(12)?);
     let recurrence = scanner.scan(Recurrence);
     let along = recurrence.on(&stream).along(Axis::of(&[3, 4], 0)?);
-    let found = along.run_into((&few, device_strided(&few, &[5, 1])), &mut states);
+    let found = along.run_into((&few, strided(&few, &[5, 1])), &mut states);
     ensure(matches!(found, Err(Error::StridedLength { array: 1, expected: 14, .. })), || "too few items".to_owned())?;
-    let found = scanner.scan(Recurrence).on(&stream).run_into((&few, device_strided(&few, &[1])), &mut states);
+    let found = scanner.scan(Recurrence).on(&stream).run_into((&few, strided(&few, &[1])), &mut states);
     ensure(matches!(found, Err(Error::Plan(_))), || "strides without an axis".to_owned())
 }
 

@@ -2,7 +2,7 @@
 
 use scan_runtime::{
     Axis, Error,
-    arrays::{device_previous, device_strided, previous, strided},
+    arrays::{previous, strided},
     ndarray, ops,
 };
 use scan_tests::columns::Recurrence;
@@ -252,13 +252,13 @@ fn device_columns(kinds: &mut Kinds) {
             scan.totals_into(&mut totals).run_into((&gates, &tokens), &mut states)
         })
     });
-    kinds.add("device_axis_strided", "(device_strided(&gates, [1, 0]), device_previous(&tokens, 7))", |calls| {
+    kinds.add("device_axis_strided", "(strided(&gates, [1, 0]), previous(&tokens, 7))", |calls| {
         let on = OnStream::new()?;
         let (scan, axis) = (on.scanner.scan(Recurrence), Axis::of(&SHAPE, 0)?);
         let (gates, tokens) = (on.slice("gates", &[3_u32; 100])?, on.slice("tokens", &[5_u32; LEN])?);
         let mut states = on.slice("states", &[0_u32; LEN])?;
         calls.launches(1, || {
-            let inputs = (device_strided(&gates, &[1, 0]), device_previous(&tokens, 7));
+            let inputs = (strided(&gates, &[1, 0]), previous(&tokens, 7));
             scan.on(&on.stream).along(axis.clone()).run_into(inputs, &mut states)
         })
     });

@@ -1,10 +1,7 @@
 //! Calls by columns: each field of an element in an array of its own.
 
 use scan_runtime::{
-    arrays::{
-        device_gather, device_next, device_previous, device_scatter, discard, gather, indices, next, previous, scatter,
-        scatter_computed,
-    },
+    arrays::{discard, gather, indices, next, previous, scatter, scatter_computed},
     ops,
 };
 use scan_tests::columns::{ColumnsOperator, Recurrence, Router, Step, Summarize};
@@ -242,19 +239,19 @@ fn device(kinds: &mut Kinds) {
 }
 
 fn device_places(kinds: &mut Kinds) {
-    kinds.add("device_gather", "a recurrence, (device_gather(&gates, &places), &tokens)", |calls| {
+    kinds.add("device_gather", "a recurrence, (gather(&gates, &places), &tokens)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, places) = (on.slice("gates", &[3_u32; 77])?, on.slice("places", &places(FEW))?);
         let (tokens, mut states) = (on.slice("tokens", &tokens(FEW))?, on.slice("states", &[0_u32; FEW])?);
-        calls.launches(1, || scan.on(&on.stream).run_into((device_gather(&gates, &places), &tokens), &mut states))
+        calls.launches(1, || scan.on(&on.stream).run_into((gather(&gates, &places), &tokens), &mut states))
     });
-    kinds.add("device_scatter", "a recurrence to device_scatter(&mut states, &places)", |calls| {
+    kinds.add("device_scatter", "a recurrence to scatter(&mut states, &places)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
         let (mut states, places) = (on.slice("states", &[0_u32; FEW + 9])?, on.slice("places", &[3_u64; FEW])?);
-        calls.launches(1, || scan.on(&on.stream).run_into((&gates, &tokens), device_scatter(&mut states, &places)))
+        calls.launches(1, || scan.on(&on.stream).run_into((&gates, &tokens), scatter(&mut states, &places)))
     });
     kinds.add("device_indices", "a recurrence, (&gates, indices()) to discard(), with the total", |calls| {
         let on = OnStream::new()?;
@@ -262,13 +259,13 @@ fn device_places(kinds: &mut Kinds) {
         let (gates, mut total) = (on.slice("gates", &[3_u32; FEW])?, on.slice("total", &maps(1))?);
         calls.launches(1, || scan.on(&on.stream).total_into(&mut total).run_into((&gates, indices()), discard()))
     });
-    kinds.add("device_neighbours", "rows(100), (device_previous(&x, 7), device_next(&y, 9))", |calls| {
+    kinds.add("device_neighbours", "rows(100), (previous(&x, 7), next(&y, 9))", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (x, y) = (on.slice("x", &tokens(FEW))?, on.slice("y", &tokens(FEW))?);
         let mut states = on.slice("states", &[0_u32; FEW])?;
         calls.launches(1, || {
-            let inputs = (device_previous(&x, 7), device_next(&y, 9));
+            let inputs = (previous(&x, 7), next(&y, 9));
             scan.on(&on.stream).rows(100).run_into(inputs, &mut states)
         })
     });

@@ -2,7 +2,7 @@
 
 use scan_runtime::{
     Axis, LateValue, Scanner,
-    arrays::{device_gather, device_scatter},
+    arrays::{gather, scatter},
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
     ops,
 };
@@ -46,7 +46,7 @@ pub(crate) fn add(kinds: &mut Kinds) {
         })?;
         let places = on.slice("places", &[0_u32])?;
         calls.refuse("a reduction that is scattered", || {
-            sum.on(&on.stream).run_into(&input, device_scatter(&mut output, &places))
+            sum.on(&on.stream).run_into(&input, scatter(&mut output, &places))
         })?;
         let (axis, mut total) = (Axis::of(&[10, 100], 0)?, on.slice("total", &[0.0])?);
         let len = on.slice("len", &[7_u64])?;
@@ -64,7 +64,7 @@ pub(crate) fn add(kinds: &mut Kinds) {
         calls.refuse("columns of other lengths", || columns.on(&on.stream).run_into((&gates, &tokens), &mut states))?;
         let nothing = tokens.slice(..0);
         calls.refuse("nothing to gather", || {
-            columns.on(&on.stream).run_into((&gates, device_gather(&nothing, &gates)), &mut states)
+            columns.on(&on.stream).run_into((&gates, gather(&nothing, &gates)), &mut states)
         })
     });
     kinds.refused("refused_of_other_contexts", |calls| {

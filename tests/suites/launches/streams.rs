@@ -2,7 +2,7 @@
 
 use scan_runtime::{
     Axis, Error, Staging,
-    arrays::{device_gather, device_scatter},
+    arrays::{gather, scatter},
     ops,
 };
 use scan_tests::{columns::Recurrence, driver};
@@ -59,7 +59,7 @@ fn events(kinds: &mut Kinds) {
             let (from, to) = (on.slice("from", &[3_u32; FEW])?, on.slice("to", &[3_u32; FEW])?);
             let mut states = on.slice("states", &[0_u32; FEW])?;
             calls.twice(|| {
-                let (inputs, output) = ((device_gather(&gates, &from), &tokens), device_scatter(&mut states, &to));
+                let (inputs, output) = ((gather(&gates, &from), &tokens), scatter(&mut states, &to));
                 scan.on(&on.stream).run_into(inputs, output)
             })
         },

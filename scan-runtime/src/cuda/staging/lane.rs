@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Error,
-    columns::HostArray,
+    arrays::fields::HostArray,
     cuda::{DeviceMemory, driver_error},
     few::Few,
 };

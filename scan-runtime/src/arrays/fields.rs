@@ -1,9 +1,5 @@
 //! Inputs and outputs whose fields lie in arrays of their own.
 
-pub(crate) mod kinds;
-pub(crate) mod neighbours;
-pub(crate) mod strided;
-
 use crate::{
     Error, ScanElement,
     error::expect_output,
@@ -11,7 +7,7 @@ use crate::{
 };
 
 /// An element whose fields can be in arrays of their own (a struct of arrays). A tuple of these arrays is an
-/// [input](crate::arrays::HostInput) or an [output](crate::arrays::HostOutput).
+/// [input](crate::arrays::Input) or an [output](crate::arrays::Output).
 ///
 /// `#[scan_element]` implements it for structs of up to 16 fields: its arrays are then a tuple, one for each field in the
 /// order of declaration. Of a struct with other visibility than its fields, these must be primitives or arrays of
@@ -117,7 +113,7 @@ macro_rules! for_tuples_of_fifteen {
 /// The same with the tuple of 16 fields.
 macro_rules! for_tuples {
     ($macro:ident) => {
-        $crate::columns::for_tuples_of_fifteen! { $macro }
+        $crate::arrays::fields::for_tuples_of_fifteen! { $macro }
         $macro! {
             (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14, P P1 15)
         }

@@ -1,29 +1,35 @@
 //! Inputs that read a neighbour of each element: the item before it, or the one after it.
 
-use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::strided::{check_apart, each_place};
-use super::{Lengths, kinds::Lanes};
-use crate::{
-    DeviceBuffer, Error, ScanElement,
-    device::{
-        arguments::{DeviceInput, One},
-        arrays::{Described, Words},
-    },
-    element::bytes_of,
-    host::HostInput,
-    room::room,
-    sealed::Sealed,
+use super::{
+    One,
+    fields::Lengths,
+    host::{HostInput, Lanes},
+    strided::{check_apart, each_place},
+};
+use crate::{Array, Error, Host, Memory, ScanElement, room::room, sealed::Sealed};
+#[cfg(feature = "cuda")]
+use {
+    super::device::{Described, DeviceInput, Words},
+    crate::{Device, element::bytes_of},
+    cudarc::driver::CudaStream,
 };
 
 /// An input in which item `i` is the item before item `i` of a slice in host memory, or, where `AFTER` holds, the one
 /// after it. Made by [`previous`] and [`next`].
-#[derive(Clone, Copy, Debug)]
-pub struct Neighbour<'a, T, const AFTER: bool> {
-    values: &'a [T],
+pub struct Neighbour<'a, T: ScanElement, const AFTER: bool, M: Memory = Host> {
+    values: M::Array<'a, T>,
     edge: T,
 }
+
+impl<T: ScanElement, const AFTER: bool, M: Memory> Clone for Neighbour<'_, T, AFTER, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ScanElement, const AFTER: bool, M: Memory> Copy for Neighbour<'_, T, AFTER, M> {}
 
 /// An input in which item `i` is `values[i - 1]`, and `edge` where there is none: at the first item; of
 /// [rows](crate::Scan::rows) at the first of each; along an [axis](crate::Scan::along) at the first of each column,
@@ -31,6 +37,9 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 ///
 /// The item before is so in memory, in a reversed scan, too: there it comes after item `i` in the order of the scan.
 /// Flags, bits, keys and offsets are no edges: at the head of a segment the last item of the segment before it is read.
+///
+/// In host memory the neighbours are copied before the scan. In device memory kernels read them where they are; where a
+/// [length](crate::Run::len_from) is in device memory, too, the array still ends where the slice ends.
 ///
 /// Differences, which a sum folds back:
 ///
@@ -111,14 +120,20 @@ pub struct Neighbour<'a, T, const AFTER: bool> {
 /// assert_eq!((da, dx), ([0.0, 4.0, 12.0], [1.25, 0.5, 2.0]));
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-pub fn previous<T: ScanElement>(values: &[T], edge: T) -> Neighbour<'_, T, false> {
-    Neighbour { values, edge }
+pub fn previous<'a, T: ScanElement, M: Memory>(
+    values: &'a (impl Array<T, M> + ?Sized),
+    edge: T,
+) -> Neighbour<'a, T, false, M> {
+    Neighbour { values: values.array(), edge }
 }
 
 /// An input in which item `i` is `values[i + 1]`, and `edge` where there is none: at the last item, at the last of each
 /// row, or at the last of each column along an axis. Everything else is the same as for [`previous`].
-pub fn next<T: ScanElement>(values: &[T], edge: T) -> Neighbour<'_, T, true> {
-    Neighbour { values, edge }
+pub fn next<'a, T: ScanElement, M: Memory>(
+    values: &'a (impl Array<T, M> + ?Sized),
+    edge: T,
+) -> Neighbour<'a, T, true, M> {
+    Neighbour { values: values.array(), edge }
 }
 
 /// The neighbours of items in rows of so many, of which the neighbours are `distance` apart.
@@ -182,36 +197,19 @@ unsafe impl<T: ScanElement, const AFTER: bool> HostInput<T> for Neighbour<'_, T,
     }
 }
 
-/// The same as [`Neighbour`], in device memory. Made by [`device_previous`] and [`device_next`].
-#[derive(Clone, Copy)]
-pub struct DeviceNeighbour<'a, T, const AFTER: bool> {
-    values: &'a dyn DeviceBuffer<T>,
-    edge: T,
-}
-
-/// The same as [`previous`], of device memory. Kernels read the neighbours where they are: nothing is copied before the
-/// scan. Where a length is in device memory, too, the array still ends where the slice ends.
-pub fn device_previous<T: ScanElement>(values: &impl DeviceBuffer<T>, edge: T) -> DeviceNeighbour<'_, T, false> {
-    DeviceNeighbour { values, edge }
-}
-
-/// The same as [`next`], of device memory, as [`device_previous`] reads it.
-pub fn device_next<T: ScanElement>(values: &impl DeviceBuffer<T>, edge: T) -> DeviceNeighbour<'_, T, true> {
-    DeviceNeighbour { values, edge }
-}
-
 // SAFETY: the buffer has as many items, and kernels read no others: at an edge they read none.
-unsafe impl<T: ScanElement, const AFTER: bool> DeviceInput<T> for DeviceNeighbour<'_, T, AFTER> {
+#[cfg(feature = "cuda")]
+unsafe impl<T: ScanElement, const AFTER: bool> DeviceInput<T> for Neighbour<'_, T, AFTER, Device> {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         let kind = if AFTER { ArrayKind::Next } else { ArrayKind::Previous };
-        each(Described::of_slice(kind, self.values.len(), self.values.stream()));
+        each(Described::of_slice(kind, self.values.count(), self.values.stream()));
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.values.device_ptr(stream));
+        words.push_pointer(self.values.pointer(stream));
         words.push(0); // the first item
-        words.push_row(self.values.len());
+        words.push_row(self.values.count());
         for bytes in bytes_of(&self.edge).chunks(size_of::<u64>()) {
             let mut word = [0; size_of::<u64>()];
             word[..bytes.len()].copy_from_slice(bytes);

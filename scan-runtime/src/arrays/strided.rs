@@ -1,34 +1,46 @@
 //! Inputs of scans along an axis that have strides of their own.
 
-use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, Axis};
 
-use super::{Lengths, kinds::Lanes};
-use crate::{
-    DeviceBuffer, Error, ScanElement,
-    device::{
-        arguments::{DeviceInput, One},
-        arrays::{Described, Words},
-    },
-    host::HostInput,
-    room::room,
-    sealed::Sealed,
+use super::{
+    One,
+    fields::Lengths,
+    host::{HostInput, Lanes},
+};
+use crate::{Array, Error, Host, Memory, ScanElement, room::room, sealed::Sealed};
+#[cfg(feature = "cuda")]
+use {
+    super::device::{Described, DeviceInput, Words},
+    crate::Device,
+    cudarc::driver::CudaStream,
 };
 
-/// An input with strides of its own, in host memory. Made by [`strided`].
-#[derive(Clone, Copy, Debug)]
-pub struct Strided<'a, T> {
-    items: &'a [T],
+/// An input with strides of its own, made by [`strided`].
+pub struct Strided<'a, T: ScanElement, M: Memory = Host> {
+    items: M::Array<'a, T>,
     strides: &'a [usize],
 }
+
+impl<T: ScanElement, M: Memory> Clone for Strided<'_, T, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 
 /// An input of a scan along an [axis](crate::Scan::along) that has strides of its own, in items: one for each dimension
 /// of the shape, whatever the strides of the axis are. The item of the element at `i, j, …` is the item number `i *
 /// strides[0] + j * strides[1] + …`. A stride of 0 repeats items along a dimension. There are as many items as the
 /// strides reach, or more.
 ///
-/// In host memory the items are copied before the scan. Of device memory kernels read each where it is:
-/// [`device_strided`].
+/// In host memory the items are copied before the scan. In device memory kernels read each where it is; where a stride
+/// of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by
+/// one.
+///
+/// A part of a longer buffer brings an offset: of states `[batch, tokens + 1, channels]` the ones before each token are
+/// the whole buffer, and the ones after it the part from `channels` on, both with the strides
+/// `[(tokens + 1) * channels, channels, 1]`.
 ///
 /// One gate for all channels of a head, as in Mamba-2, and states that begin with the one before the first step:
 ///
@@ -69,8 +81,11 @@ pub struct Strided<'a, T> {
 /// Of a run: [`AxisError::Strides`](crate::AxisError::Strides) for another number of strides than dimensions,
 /// [`Error::StridedLength`] for too few items, [`Error::NoAxis`] in a scan that is not along an axis, and
 /// [`Error::AxisRepeats`] in host memory where the strides of the axis itself repeat items.
-pub fn strided<'a, T: ScanElement>(items: &'a [T], strides: &'a [usize]) -> Strided<'a, T> {
-    Strided { items, strides }
+pub fn strided<'a, T: ScanElement, M: Memory>(
+    items: &'a (impl Array<T, M> + ?Sized),
+    strides: &'a [usize],
+) -> Strided<'a, T, M> {
+    Strided { items: items.array(), strides }
 }
 
 /// Checks that an array has so many items as its strides reach.
@@ -133,36 +148,17 @@ unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
     }
 }
 
-/// The same as [`Strided`], in device memory. Made by [`device_strided`].
-#[derive(Clone, Copy)]
-pub struct DeviceStrided<'a, T> {
-    items: &'a dyn DeviceBuffer<T>,
-    strides: &'a [usize],
-}
-
-/// The same as [`strided`], of device memory. Kernels read each item where it is; where a stride of 0 repeats it, from
-/// the caches. Beside slices, whose neighbouring columns are read together, items are read one by one.
-///
-/// A view of a longer buffer brings an offset: of states `[batch, tokens + 1, channels]` the ones before each token are
-/// the whole buffer, and the ones after it the view from `channels` on, both with the strides
-/// `[(tokens + 1) * channels, channels, 1]`.
-pub fn device_strided<'a, T: ScanElement>(
-    items: &'a impl DeviceBuffer<T>,
-    strides: &'a [usize],
-) -> DeviceStrided<'a, T> {
-    DeviceStrided { items, strides }
-}
-
 // SAFETY: the buffer has as many items as the strides reach, which a run checks, and kernels read no others.
-unsafe impl<T: ScanElement> DeviceInput<T> for DeviceStrided<'_, T> {
+#[cfg(feature = "cuda")]
+unsafe impl<T: ScanElement> DeviceInput<T> for Strided<'_, T, Device> {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        let slice = Described::of_slice(ArrayKind::Strided, self.items.len(), self.items.stream());
+        let slice = Described::of_slice(ArrayKind::Strided, self.items.count(), self.items.stream());
         each(Described { len: None, strides: self.strides, ..slice });
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.items.device_ptr(stream));
+        words.push_pointer(self.items.pointer(stream));
         words.push_strides();
     }
 }
