@@ -60,8 +60,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     DiskCache, Error, Host, Outcome, Run, Scan, ScanOp,
+    call::Task,
     cpu::try_map,
-    cuda::{self, Stores, Task},
+    cuda::{self, Stores},
     nvrtc,
 };
 

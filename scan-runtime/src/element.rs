@@ -1,6 +1,5 @@
 //! The types that a scan can read, combine and write.
 
-use cudarc::driver::DeviceRepr;
 use scan_codegen::{ElementType, Primitive};
 
 use crate::{
@@ -8,11 +7,24 @@ use crate::{
     sealed::ByMacro,
 };
 
+#[cfg(feature = "cuda")]
+use cudarc::driver::DeviceRepr as OnDevice;
+
+/// What `cudarc` needs to know of an element: without it nothing.
+#[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
+pub trait OnDevice {}
+
+#[cfg(not(feature = "cuda"))]
+impl<T> OnDevice for T {}
+
 /// A plain-data type with the same memory layout on the host and on the GPU.
 ///
 /// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs and enums without
 /// fields become elements by `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`; of an enum,
 /// `repr(u8)`).
+///
+/// With the feature `cuda` every element is `cudarc`'s `DeviceRepr`, so that its safe functions allocate and copy it.
 ///
 /// The stored type can be smaller than the type that is combined:
 ///
@@ -60,7 +72,7 @@ use crate::{
     label = "not a scan element",
     note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
 )]
-pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
+pub unsafe trait ScanElement: OnDevice + Copy + Send + Sync + 'static {
     #[doc(hidden)]
     const SEALED: ByMacro;
 

@@ -1,10 +1,16 @@
 //! The errors of this crate, each with its remedy.
 
-use std::{error, fmt, path::PathBuf, sync::Arc};
+#[cfg(feature = "cuda")]
+use std::path::PathBuf;
+use std::{error, fmt, sync::Arc};
 
+#[cfg(feature = "cuda")]
 use cudarc::driver::DriverError;
-use scan_codegen::{Architecture, AxisError, PlanError, RenderError};
+#[cfg(feature = "cuda")]
+use scan_codegen::Architecture;
+use scan_codegen::{AxisError, PlanError, RenderError};
 
+#[cfg(feature = "cuda")]
 use crate::nvrtc::{INSTALL_COMMAND, NvrtcError};
 
 /// Errors of this crate. The error of the driver, of NVRTC or of the system that caused one is its
@@ -20,12 +26,16 @@ pub enum Error {
         /// The library that was looked for.
         library: String,
     },
+    #[cfg(feature = "cuda")]
     /// There is a driver, but no device that it can use.
     #[error("no CUDA device; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use `Scanner::cpu()`")]
     NoDevice {
         /// The driver's error; `None` if it succeeds and finds no device.
         source: Option<DriverError>,
     },
+    /// A CUDA device is asked for, and the crate was built without its feature `cuda`.
+    #[error("scan-runtime was built without CUDA: enable its feature `cuda`, or use `Scanner::cpu()`")]
+    WithoutCuda,
     /// There is no device with the requested number.
     #[error("no CUDA device {index}: this machine has {count}, numbered from 0")]
     DeviceIndex {
@@ -40,6 +50,7 @@ pub enum Error {
         /// Its value.
         value: String,
     },
+    #[cfg(feature = "cuda")]
     /// The runtime compiler library cannot be found.
     #[error(
         "NVRTC (CUDA's run-time compiler) was not found; install it with `{INSTALL_COMMAND}`, set {env} to its path, \
@@ -66,6 +77,7 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    #[cfg(feature = "cuda")]
     /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
     #[error(
         "{name} for {architecture} is not among the precompiled kernels, and NVRTC is not installed: add the scan to \
@@ -77,6 +89,7 @@ pub enum Error {
         /// The device's architecture.
         architecture: String,
     },
+    #[cfg(feature = "cuda")]
     /// NVRTC was found but cannot be used.
     #[error(
         "NVRTC at {path} cannot be used: {reason}; reinstall it with `{INSTALL_COMMAND}`, or set {env} to another \
@@ -92,6 +105,7 @@ pub enum Error {
         /// The loader's error.
         source: Option<Cause>,
     },
+    #[cfg(feature = "cuda")]
     /// NVRTC does not compile for an architecture.
     #[error(
         "NVRTC {}.{} compiles for {}, not for {architecture}: use {} NVRTC ({} sets its path)",
@@ -115,6 +129,7 @@ pub enum Error {
         /// NVRTC's messages. Those about the operator's body name the Rust file and line.
         log: String,
     },
+    #[cfg(feature = "cuda")]
     /// NVRTC itself failed.
     #[error("NVRTC failed in {call}{log}")]
     Nvrtc {
@@ -461,6 +476,7 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
+    #[cfg(feature = "cuda")]
     /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was
     /// divided by zero. All work in progress in the CUDA context is lost, that of the rest of the process included. As
     /// of release 580, the driver also destroys the process's contexts on all other devices: use one process per device
@@ -479,6 +495,7 @@ pub enum Error {
         /// The driver's error.
         source: DriverError,
     },
+    #[cfg(feature = "cuda")]
     /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed.
     /// What [`KernelTrapped`](Error::KernelTrapped) says about new scanners applies here, too.
     #[error("the CUDA driver failed in {call}; {LOST}")]
@@ -488,6 +505,7 @@ pub enum Error {
         /// The driver's error.
         source: DriverError,
     },
+    #[cfg(feature = "cuda")]
     /// The driver is older than the NVRTC that compiled the kernels, and cannot load them.
     #[error(
         "the driver supports CUDA up to {}.{} and cannot load {} {}.{}: update the driver, or {} {}.{}",
@@ -510,6 +528,7 @@ pub enum Error {
         /// The driver's error.
         source: DriverError,
     },
+    #[cfg(feature = "cuda")]
     /// The driver reported an error.
     #[error("the CUDA driver failed in {call}")]
     Driver {
@@ -532,6 +551,7 @@ pub(crate) fn expect_output(input: usize, output: usize) -> Result<(), Error> {
     expect_len("output", output, input, "a scan writes one result for each element of the input")
 }
 
+#[cfg(feature = "cuda")]
 /// The remedy for a lost context.
 const LOST: &str = "the CUDA context and all its contents are lost: start a new process";
 
@@ -550,6 +570,7 @@ impl fmt::Debug for Error {
     }
 }
 
+#[cfg(feature = "cuda")]
 /// The first and the last of these architectures.
 fn range(architectures: &[Architecture]) -> String {
     match architectures {
@@ -559,11 +580,13 @@ fn range(architectures: &[Architecture]) -> String {
     }
 }
 
+#[cfg(feature = "cuda")]
 /// Which NVRTC compiles for an architecture that this one does not compile for.
 fn other(architecture: Architecture, compiled_for: &[Architecture]) -> &'static str {
     if compiled_for.first().is_some_and(|oldest| architecture < *oldest) { "an earlier" } else { "a later" }
 }
 
+#[cfg(feature = "cuda")]
 /// A few places are listed, many are counted.
 fn places(searched: &[PathBuf]) -> String {
     const FEW: usize = 3;
@@ -574,7 +597,7 @@ fn places(searched: &[PathBuf]) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cuda"))]
 mod tests {
     use cudarc::driver::sys::CUresult;
 

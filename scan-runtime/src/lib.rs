@@ -56,17 +56,25 @@
 //! is a build in which another crate turns on `cudarc`'s feature `dynamic-linking`, as candle's `cuda` does. Both are linked
 //! then: the build needs a CUDA toolkit, and without them the program does not start.
 
+// What devices alone read.
+#![cfg_attr(not(feature = "cuda"), allow(dead_code, unused_variables))]
+
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;
 
+#[cfg(feature = "cuda")]
 pub mod aot;
 pub mod arrays;
+#[cfg(feature = "cuda")]
 mod buffers;
 mod call;
 mod caught;
 mod cpu;
+#[cfg(feature = "cuda")]
 mod cuda;
+#[cfg(feature = "cuda")]
 mod device;
+#[cfg(feature = "cuda")]
 mod disk_cache;
 mod element;
 mod erased;
@@ -78,8 +86,10 @@ mod generate;
 pub mod guide;
 mod heads;
 mod host;
+#[cfg(feature = "cuda")]
 mod late_value;
 pub mod laws;
+#[cfg(feature = "cuda")]
 pub mod nvrtc;
 mod op;
 pub mod ops;
@@ -95,19 +105,25 @@ pub mod telemetry;
 #[cfg(test)]
 #[allow(unreachable_pub, reason = "the project's other tests compile this file, too")]
 mod time_limit;
+#[cfg(feature = "cuda")]
 mod tune;
 
 pub use arrays::fields::Columns;
+#[cfg(feature = "cuda")]
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use call::ScanProgress;
+#[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub use cuda::milliseconds_between;
+#[cfg(feature = "cuda")]
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
+#[cfg(feature = "cuda")]
 pub use disk_cache::{CACHE_VARIABLE, DiskCache, DiskProblem};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
 pub use heads::{HeadFlag, SegmentOffset};
 pub use host::axis::AxisPlan;
+#[cfg(feature = "cuda")]
 pub use late_value::LateValue;
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
@@ -124,9 +140,13 @@ pub use scan_codegen::{
     ScanSpec, Segments, Strategy, TileNumbers, WarpNetwork, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
-pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
+#[cfg(feature = "cuda")]
+pub use scanner::ScannerBuilder;
+pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
+#[cfg(feature = "cuda")]
 pub use tune::{TimedShape, Tuning, TuningProgress, TuningStep};
 
+#[cfg(feature = "cuda")]
 use device::DeviceCall;
 
 pub use __private::ScanFn;
@@ -134,6 +154,7 @@ pub use __private::ScanFn;
 /// The planner and the renderer, which need no GPU, with the types that plans and sources consist of.
 pub use scan_codegen;
 
+#[cfg(feature = "cuda")]
 /// The CUDA driver bindings. Scans run on their device slices and streams.
 pub use cudarc;
 

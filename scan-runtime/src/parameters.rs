@@ -4,7 +4,9 @@ use std::{fmt, mem::MaybeUninit, ops::Deref, sync::Arc};
 
 use scan_codegen::{ElementKind, ElementType, ShortTable};
 
-use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
+#[cfg(feature = "cuda")]
+use crate::cuda::DeviceCopies;
+use crate::{ScanElement, element::bytes_of};
 
 /// The type of a field of an operator that its functions may read: an element, or a [`Table`].
 ///
@@ -161,6 +163,11 @@ impl Parameters {
 pub struct Table<T> {
     shared: Arc<Shared<T>>,
 }
+
+/// Without devices there are no copies.
+#[cfg(not(feature = "cuda"))]
+#[derive(Default)]
+pub(crate) struct DeviceCopies;
 
 /// The items, and their copies on devices.
 struct Shared<T> {

@@ -1,17 +1,22 @@
 //! The entry point: a scanner, bound to a device or to the CPU.
 
-use std::{borrow::Cow, env, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
+#[cfg(feature = "cuda")]
 use cudarc::driver::{CudaContext, CudaStream};
 use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, ScanSpec};
 
+use crate::{Error, Reduce, Scan, ScanOp, cpu, generate};
+#[cfg(feature = "cuda")]
 use crate::{
-    DiskCache, Error, Reduce, Scan, ScanOp, Staging,
-    aot::Precompiled,
-    cpu,
-    cuda::{self, CacheStats, CudaDevice, Stores},
-    generate, nvrtc,
+    cuda::{self, CacheStats, CudaDevice},
+    nvrtc,
 };
+
+#[cfg(feature = "cuda")]
+mod builder;
+#[cfg(feature = "cuda")]
+pub use builder::ScannerBuilder;
 
 /// The environment variable that chooses the device of [`Scanner::new`]: `cpu`, or the number of a CUDA device.
 pub const DEVICE_VARIABLE: &str = "SCAN_DEVICE";
@@ -40,134 +45,12 @@ static CPU: Engine = Engine::Cpu { reason: None, limits: DeviceLimits::H200 };
 /// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
 pub(crate) enum Engine {
+    #[cfg(feature = "cuda")]
     Cuda(Box<CudaDevice>),
-    Cpu { reason: Option<Arc<Error>>, limits: DeviceLimits },
-}
-
-/// The settings of a scanner, made by [`Scanner::builder`].
-///
-/// ```
-/// use scan_runtime::{DiskCache, Scanner};
-///
-/// let scanner = Scanner::builder().cache(DiskCache::at("target/kernels").with_limit(64 << 20)).build()?;
-/// # Ok::<(), scan_runtime::Error>(())
-/// ```
-#[must_use = "settings do nothing until the scanner is built"]
-pub struct ScannerBuilder {
-    device: Option<usize>,
-    cache: CacheChoice,
-    precompiled: Vec<Cow<'static, [u8]>>,
-    staging: Staging,
-    /// The limits of an older device, if the scanner is to behave like one.
-    limits: Option<DeviceLimits>,
-}
-
-/// Where compiled kernels are kept after the process ends.
-#[derive(Debug)]
-enum CacheChoice {
-    OfUser,
-    Nowhere,
-    Disk(DiskCache),
-}
-
-impl fmt::Debug for ScannerBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let precompiled: Vec<_> = self.precompiled.iter().map(|kernels| format!("{} bytes", kernels.len())).collect();
-        let mut settings = f.debug_struct("ScannerBuilder");
-        settings.field("device", &self.device).field("cache", &self.cache).field("precompiled", &precompiled).finish()
-    }
-}
-
-impl ScannerBuilder {
-    /// Uses the CUDA device with this number, in place of the one that [`Scanner::new`] would choose.
-    pub fn device(mut self, index: usize) -> Self {
-        self.device = Some(index);
-        self
-    }
-
-    /// Keeps compiled kernels in this cache, in place of [the user's](DiskCache::of_user).
-    pub fn cache(mut self, cache: DiskCache) -> Self {
-        self.cache = CacheChoice::Disk(cache);
-        self
-    }
-
-    /// Keeps compiled kernels for this process only.
-    pub fn no_cache(mut self) -> Self {
-        self.cache = CacheChoice::Nowhere;
-        self
-    }
-
-    /// Uses the kernels that a [`Bundle`](crate::aot::Bundle) has compiled [ahead of time](crate::aot), and needs NVRTC
-    /// only for those that are not in it. Several bundles are searched in the order in which they are added.
-    ///
-    /// Kernels are machine code that is executed: use only bundles from sources that you trust with a program. Damage
-    /// is detected, forgery is not.
-    ///
-    /// ```no_run
-    /// use scan_runtime::Scanner;
-    ///
-    /// // Or `include_bytes!`, which copies nothing.
-    /// let scanner = Scanner::builder().precompiled(std::fs::read("kernels.scan")?).build()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn precompiled(mut self, kernels: impl Into<Cow<'static, [u8]>>) -> Self {
-        self.precompiled.push(kernels.into());
-        self
-    }
-
-    /// Chooses how slices of host memory are copied to a CUDA device and back.
-    pub fn staging(mut self, staging: Staging) -> Self {
-        self.staging = staging;
-        self
-    }
-
-    /// Plans for a device with these limits, whose architecture is no newer than that of the actual device. Kernels are
-    /// compiled to PTX of that architecture, which the driver compiles. With that, tests run the kernels of older
-    /// devices.
-    #[doc(hidden)]
-    pub fn as_if_on(mut self, limits: DeviceLimits) -> Self {
-        self.limits = Some(limits);
-        self
-    }
-
-    /// Makes the scanner.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Precompiled`] if precompiled kernels are not whole, on a machine without a GPU too.
-    /// Those of [`Scanner::cuda`] if a device is chosen, else those of [`Scanner::new`].
-    pub fn build(self) -> Result<Scanner, Error> {
-        let ScannerBuilder { device, cache, precompiled, staging, limits } = self;
-        let precompiled = precompiled.into_iter().map(Precompiled::open).collect::<Result<Vec<_>, _>>()?;
-        let cuda = |index| {
-            let disk = match cache {
-                CacheChoice::OfUser => DiskCache::of_user(),
-                CacheChoice::Nowhere => None,
-                CacheChoice::Disk(cache) => Some(cache),
-            };
-            // A missing driver is reported first.
-            let stores = Stores { precompiled, disk, no_compiler: false, as_ptx: limits.is_some() };
-            let mut device = CudaDevice::open(index, stores, staging)?;
-            device.limits = limits.unwrap_or(device.limits);
-            match nvrtc::locate() {
-                Err(error) if device.stores.precompiled.is_empty() => return Err(error),
-                location => device.stores.no_compiler = location.is_err(),
-            }
-            Ok(Scanner::on(Engine::Cuda(Box::new(device))))
-        };
-        match (device, env::var(DEVICE_VARIABLE)) {
-            (Some(index), _) => cuda(index),
-            (None, Ok(value)) if value == "cpu" => Ok(Scanner::cpu()),
-            (None, Ok(value)) => match value.parse() {
-                Ok(index) => cuda(index),
-                Err(_) => Err(Error::DeviceVariable { value }),
-            },
-            (None, Err(_)) => Ok(cuda(0).unwrap_or_else(|error| {
-                let limits = DeviceLimits::H200;
-                Scanner::on(Engine::Cpu { reason: Some(Arc::new(error)), limits })
-            })),
-        }
-    }
+    Cpu {
+        reason: Option<Arc<Error>>,
+        limits: DeviceLimits,
+    },
 }
 
 /// The device that a scanner runs on, and why. `Display` writes it in one line.
@@ -202,7 +85,10 @@ impl fmt::Display for Backend {
                     None => Ok(()),
                     // The full message has the remedy; one line has room for the cause only.
                     Some(Error::NoDriver { library }) => write!(f, " (no CUDA driver: {library} not found)"),
+                    #[cfg(feature = "cuda")]
                     Some(Error::NoDevice { .. }) => write!(f, " (no CUDA device)"),
+                    Some(Error::WithoutCuda) => write!(f, " (built without CUDA)"),
+                    #[cfg(feature = "cuda")]
                     Some(Error::NoNvrtc { .. }) => {
                         write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", nvrtc::INSTALL_COMMAND)
                     }
@@ -230,10 +116,31 @@ impl Scanner {
     /// # Errors
     ///
     /// Only if `SCAN_DEVICE` is set to something other than `cpu` or a number, or to a device that cannot be used.
+    #[cfg(feature = "cuda")]
     pub fn new() -> Result<Self, Error> {
         Scanner::builder().build()
     }
 
+    /// A scanner on the CPU: the crate was built without its feature `cuda`.
+    ///
+    /// # Errors
+    ///
+    /// If the environment variable `SCAN_DEVICE` is set to something other than `cpu`: [`Error::WithoutCuda`] for a
+    /// number, else [`Error::DeviceVariable`].
+    #[cfg(not(feature = "cuda"))]
+    pub fn new() -> Result<Self, Error> {
+        match std::env::var(DEVICE_VARIABLE) {
+            Ok(value) if value == "cpu" => Ok(Scanner::cpu()),
+            Ok(value) if value.parse::<usize>().is_ok() => Err(Error::WithoutCuda),
+            Ok(value) => Err(Error::DeviceVariable { value }),
+            Err(_) => {
+                let reason = Some(Arc::new(Error::WithoutCuda));
+                Ok(Scanner::on(Engine::Cpu { reason, limits: DeviceLimits::H200 }))
+            }
+        }
+    }
+
+    #[cfg(feature = "cuda")]
     /// A scanner on the CUDA device with this number.
     ///
     /// # Errors
@@ -244,10 +151,10 @@ impl Scanner {
         Scanner::builder().device(index).build()
     }
 
+    #[cfg(feature = "cuda")]
     /// A builder for a scanner with other settings than the default.
     pub fn builder() -> ScannerBuilder {
-        let (cache, staging) = (CacheChoice::OfUser, Staging::default());
-        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging, limits: None }
+        ScannerBuilder::new()
     }
 
     /// A scanner on all cores of the CPU (rayon's global thread pool). Its plans are those for an
@@ -273,6 +180,7 @@ impl Scanner {
     /// The device that this scanner runs on, and why.
     pub fn backend(&self) -> Backend {
         match self.engine() {
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) => Backend::Cuda {
                 index: device.context.ordinal(),
                 name: device.name.clone(),
@@ -282,15 +190,18 @@ impl Scanner {
         }
     }
 
+    #[cfg(feature = "cuda")]
     /// The CUDA context in which the scanner works: the device's primary context. `None` on the CPU. Streams and
     /// buffers made from it can be passed to [`Scan::on`].
     pub fn context(&self) -> Option<&Arc<CudaContext>> {
         match self.engine() {
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) => Some(&device.context),
             Engine::Cpu { .. } => None,
         }
     }
 
+    #[cfg(feature = "cuda")]
     /// The device, for work on this stream.
     pub(crate) fn device_of(&self, stream: &CudaStream) -> Result<&CudaDevice, Error> {
         let Engine::Cuda(device) = self.engine() else {
@@ -304,6 +215,7 @@ impl Scanner {
     /// default [`DeviceLimits::H200`].
     pub fn limits(&self) -> DeviceLimits {
         match self.engine() {
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) => device.limits,
             Engine::Cpu { limits, .. } => *limits,
         }
@@ -317,6 +229,7 @@ impl Scanner {
         overrides: &Overrides,
     ) -> Result<Plans, PlanError> {
         match self.engine() {
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) => device.plans(operator, spec, overrides),
             Engine::Cpu { limits, .. } => generate::plan(operator, spec, limits, overrides),
         }
@@ -341,11 +254,13 @@ impl Scanner {
     /// [`Error::KernelTrapped`] or [`Error::ContextLost`]; never on the CPU.
     pub fn check(&self) -> Result<(), Error> {
         match self.engine() {
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) => device.check_alive(),
             Engine::Cpu { .. } => Ok(()),
         }
     }
 
+    #[cfg(feature = "cuda")]
     /// The statistics of the process's cache of compiled kernels, which all scanners share.
     pub fn cache_stats(&self) -> CacheStats {
         cuda::cache_stats()

@@ -88,10 +88,12 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
             }
             const OPERATIONS: #types::Operations = #types::Operations::enumeration(#compares, #ordered);
         }
-        // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
-        #[automatically_derived]
-        unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
-        #zero_bits
+        #private::device_items! {
+            // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
+            #[automatically_derived]
+            unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
+            #zero_bits
+        }
     }
 }
 

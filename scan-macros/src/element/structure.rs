@@ -147,10 +147,12 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
             const OPERATIONS: #private::types::Operations =
                 #private::types::Operations::structure(#compares, &[#(<#types as #private::ScanElement>::OPERATIONS),*]);
         }
-        // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
-        #[automatically_derived]
-        unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
-        #zero_bits
+        #private::device_items! {
+            // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
+            #[automatically_derived]
+            unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+            #zero_bits
+        }
         #columns
         #comparisons
     }

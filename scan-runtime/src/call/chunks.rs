@@ -12,12 +12,11 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis};
 mod plan;
 mod reduced;
 
-use super::{Call, HostPlaces, HostTotals, Initial, Progress, Request, ScanProgress, Totals};
+use super::{Call, HostPlaces, HostTotals, Initial, Progress, Request, ScanProgress, Task, Totals};
 use crate::{
     Error,
     cuda::{
-        CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, OwnStream, Places, SideBuffers, Task, driver_error,
-        in_chunks,
+        CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, OwnStream, Places, SideBuffers, driver_error, in_chunks,
     },
     heads::{HeadKind, InitialValues},
 };

@@ -5,11 +5,11 @@ use std::{mem::MaybeUninit, ptr, sync::Arc};
 use cudarc::driver::CudaStream;
 use scan_codegen::{ArrayKind, ArrayKinds, Axis, ColumnLayout};
 
-use super::{Call, Chunk, Request, Totals};
+use super::{Call, Chunk, Request, Task, Totals};
 use crate::{
     Error,
     arrays::{fields::HostArray, strided::each_place},
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
     few::Few,
     heads::InitialValues,
     room::room,

@@ -1,22 +1,27 @@
 //! A call as data: the operator, the request and the memory, without type parameters. Everything below the public
 //! methods works on it, except the loops of the CPU.
 
+#[cfg(feature = "cuda")]
 mod chunks;
+#[cfg(feature = "cuda")]
 mod host;
 mod progress;
 mod request;
+mod task;
 
 use scan_codegen::{Overrides, PlanError, ScanSpec};
 
+#[cfg(feature = "cuda")]
 pub(crate) use chunks::Chunk;
+#[cfg(feature = "cuda")]
 pub(crate) use host::{HostPlaces, HostTotals};
 pub(crate) use progress::Progress;
 pub use progress::ScanProgress;
 pub(crate) use request::{Initial, Layouts, Request, Totals};
+pub(crate) use task::Task;
 
 use crate::{
     Error, Scanner,
-    cuda::Task,
     erased::{Erased, Value},
     generate,
     heads::Heads,

@@ -4,7 +4,8 @@ use std::fmt;
 
 use scan_codegen::{ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec};
 
-use crate::{cpu::Order, cuda::Task, heads::HeadKind};
+use super::Task;
+use crate::{cpu::Order, heads::HeadKind};
 
 /// All that decides which kernels a call needs.
 #[derive(Clone, Copy, Debug)]

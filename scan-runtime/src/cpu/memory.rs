@@ -1,14 +1,14 @@
 //! Where inputs are read and outputs written: in one array each, or in one for each field.
 
-use std::any::TypeId;
-
 use super::Places;
 use crate::{
     ScanOp,
     arrays::fields::{Columns, Fields, HostArray},
-    call::HostPlaces,
-    few::Few,
 };
+#[cfg(feature = "cuda")]
+use crate::{call::HostPlaces, few::Few};
+#[cfg(feature = "cuda")]
+use std::any::TypeId;
 
 /// Elements in memory, by their index.
 pub(crate) trait Memory<Op: ScanOp>: Copy {
@@ -57,6 +57,7 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
     fn places(self, len: usize) -> Option<Places<Op>>;
 
     /// The same memory without types.
+    #[cfg(feature = "cuda")]
     fn host(self, len: usize) -> HostPlaces;
 }
 
@@ -310,6 +311,7 @@ impl<Op: ScanOp, R: Reader<Op::Input>, W: Writer<Op::Output>> Memory<Op> for Bot
         Some(Places { input, output, len })
     }
 
+    #[cfg(feature = "cuda")]
     fn host(self, len: usize) -> HostPlaces {
         let (mut input, mut output) = (Few::default(), Few::default());
         self.input.arrays(&mut |array| input.push(array));

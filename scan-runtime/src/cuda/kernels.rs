@@ -16,10 +16,10 @@ use super::{
     cubins::{count_hit, cubin},
     loaded::Kernels,
     named,
-    ranges::{Range, Ranges, Task, at_once},
+    ranges::{Range, Ranges, at_once},
     read, write,
 };
-use crate::{Error, erased::Erased, telemetry::timed};
+use crate::{Error, call::Task, erased::Erased, telemetry::timed};
 
 /// Scans with the same key share their kernels on a device. The identity is part of the kernels' text, and whether
 /// tables are short.

@@ -11,7 +11,6 @@ mod loaded;
 mod made;
 mod memory;
 mod panics;
-
 mod ranges;
 mod staging;
 mod tables;
@@ -28,7 +27,7 @@ pub(crate) use loaded::Kernels;
 pub(crate) use memory::DeviceMemory;
 use memory::out_of_memory_or;
 pub(crate) use panics::named;
-pub(crate) use ranges::{Task, machine_code, sources};
+pub(crate) use ranges::{machine_code, sources};
 pub use staging::Staging;
 pub(crate) use staging::{HostMemory, OwnStream, Places};
 pub(crate) use tables::DeviceCopies;

@@ -1,10 +1,9 @@
-//! The tasks of kernels, and their plans: one for each range of lengths.
+//! The plans of tasks: one for each range of lengths.
 
 use std::{sync::Arc, thread};
 
 use scan_codegen::{
-    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec,
-    Segments, Tuned,
+    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, ScanSpec, Tuned,
 };
 use tracing::{Dispatch, Span, dispatcher};
 
@@ -16,20 +15,7 @@ use super::{
     lock,
     made::Made,
 };
-use crate::{Error, erased::Erased, generate, tune};
-
-/// The task of kernels.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Task {
-    /// A scan.
-    Scan(ScanSpec, Overrides),
-    /// A reduction, with or without an initial value.
-    Reduce(Reduction, bool),
-    /// A scan along an axis.
-    Columns(ScanSpec, Overrides),
-    /// The last result of each segment, out of the results of a scan.
-    LastResults(Segments),
-}
+use crate::{Error, call::Task, erased::Erased, generate, tune};
 
 /// The plans of a task for all lengths, in ascending order of the lengths.
 #[derive(Debug)]

@@ -7,13 +7,13 @@ use cudarc::driver::CudaStream;
 use scan_codegen::ColumnLayout;
 
 use super::{
-    CudaDevice, Task, driver_error,
+    CudaDevice, driver_error,
     launch::{Constants, InOut, SideBuffers},
     loaded::Kernels,
     lock, named,
     workspace::{PER_THREAD, Workspace, is_captured},
 };
-use crate::{Error, erased::Erased};
+use crate::{Error, call::Task, erased::Erased};
 
 /// Kernels that are loaded, and their constant arguments.
 #[derive(Debug)]

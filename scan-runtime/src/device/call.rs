@@ -14,8 +14,8 @@ use super::{
 use crate::{
     Error, PlanError,
     arrays::{fields::common_len, strided::check_strided},
-    call::{Call, Initial, Layouts, Request, Totals},
-    cuda::{CudaDevice, InOut, Runs, SideBuffers, Task, bind, driver_error, named},
+    call::{Call, Initial, Layouts, Request, Task, Totals},
+    cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     error::expect_len,
     heads::{HeadKind, check_initial_values},
     host::axis::AxisLayout,

@@ -1,13 +1,48 @@
 //! Words of calls over device memory alone.
 
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+
 use super::{
     arrays::{array, array_mut},
     call::{DeviceInitial, Extra},
 };
 use crate::{
-    Device, DeviceBuffer, DeviceBufferMut, DeviceCall, LateValue, Outcome, Prepared, Results, Run, ScanOp, Totals,
-    run::Lent,
+    Device, DeviceBuffer, DeviceBufferMut, DeviceCall, LateValue, Outcome, Prepared, Results, Run, Scan, ScanOp,
+    Totals, call, heads::Heads, run::Lent,
 };
+
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
+    /// A run over device memory on a stream of yours. It has the same options, and takes segments, values and arrays in
+    /// device memory. For calls in a loop, or in a graph, [`prepare`](Run::prepare) does at once what each call does
+    /// otherwise.
+    ///
+    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner
+    /// holds the stream: until it is gone itself, or works on a new stream and finds that it is the only holder of this
+    /// one. A stream that another library owns must outlive the scanner. Calls that are captured into a graph make the
+    /// memory part of the graph.
+    ///
+    /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is
+    /// launched programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel
+    /// of yours that is must wait itself (`griddepcontrol.wait`) before it touches what the scan reads or writes.
+    /// `Overrides::programmatic` turns that off for scans.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let sums = scanner.scan(ops::sum());
+    /// let (keys, input) = (stream.clone_htod(&[7_u64, 7, 8])?, stream.clone_htod(&[1, 2, 3])?);
+    /// let output = sums.on(&stream).by_keys(&keys).run(&input)?;
+    /// assert_eq!(stream.clone_dtoh(&output)?, [1, 3, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> Run<'a, Op, Device, R> {
+        Run::new(DeviceCall::new(self.options.call(Heads::NONE, None, call::Totals::None), stream))
+    }
+}
 
 impl<'a, Op: ScanOp, R: Outcome> Run<'a, Op, Device, R> {
     fn with_initial<'b>(self, initial: DeviceInitial<'b>) -> Run<'b, Op, Device, R>

@@ -7,8 +7,8 @@ use scan_codegen::ColumnLayout;
 
 use crate::{
     Error,
-    call::Call,
-    cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
+    call::{Call, Task},
+    cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Work},
     heads::HeadKind,
 };
 

@@ -8,10 +8,12 @@ use super::{
     HostCall,
     call::{Wants, arrays},
 };
+#[cfg(feature = "cuda")]
+use crate::call::HostTotals;
 use crate::{
     Error, ScanOp,
     arrays::{HostInput, fields::Lengths},
-    call::{HostTotals, Initial, Layouts, Request, Totals},
+    call::{Initial, Layouts, Request, Totals},
     cpu::{self, Both, Memory, Unwritten},
     generate,
     heads::check_initial_values,
@@ -142,6 +144,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 self.report_all(axis.len());
                 Ok(())
             }
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) => {
                 let totals = HostTotals::per_segment(totals, axis.columns());
                 // SAFETY: as above.

@@ -1,19 +1,20 @@
 //! A run over host memory as data: the one path from a call to the CPU backend or to the device.
 
-use std::{fmt, mem::MaybeUninit, ptr, sync::Arc};
+use std::{fmt, ptr, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Axis, PlanError, ScanKind};
 
 use super::{axis::AxisLayout, handle::HostHandle};
+#[cfg(feature = "cuda")]
+use crate::call::HostTotals;
 use crate::{
     Error, Host, Results, ScanElement, ScanOp, ScanProgress,
     arrays::{
         HostInput, HostOutput, Lanes, Layout,
         fields::{Lengths, common_len},
     },
-    call::{Call, HostPlaces, HostTotals, Layouts, Totals},
+    call::{Call, Layouts, Totals},
     cpu::{self, Both, Memory},
-    cuda::CudaDevice,
     error::expect_len,
     heads::{HeadKind, Heads},
     room::room,
@@ -386,6 +387,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 // SAFETY: as above.
                 Engine::Cpu { .. } => unsafe { self.run_on_cpu(memory, len, wants) },
                 // SAFETY: as above.
+                #[cfg(feature = "cuda")]
                 Engine::Cuda(device) => unsafe { self.run_on_device(device, &memory.host(len), layouts, wants) },
             },
         }
@@ -443,35 +445,6 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         Ok(total)
     }
 
-    /// Does the same on a device.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run_memory`](HostCall::run_memory).
-    #[inline(never)]
-    pub(super) unsafe fn run_on_device(
-        &self,
-        device: &CudaDevice,
-        host: &HostPlaces,
-        layouts: Layouts,
-        wants: Wants<Op::Carry>,
-    ) -> Result<Option<Op::Carry>, Error> {
-        self.heads.check(host.len)?;
-        let mut total = MaybeUninit::uninit();
-        let with_total = matches!(wants, Wants::Last) && host.len > 0;
-        let (wanted, totals) = match with_total {
-            true => (Totals::Last, HostTotals::last(&mut total)),
-            false => (Totals::None, HostTotals::NONE),
-        };
-        let mut call = self.call(wanted).over(layouts);
-        // A reduction of other arrays than a slice takes the total of a scan.
-        call.request.reduction = None;
-        // SAFETY: the caller vouches for the host memory.
-        unsafe { call.scan_on_device(device, host, totals)? };
-        // SAFETY: the kernels have written the total if that was asked of them.
-        Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.options.initial_value })
-    }
-
     /// Scans segments of which each has an initial value, a total, or both.
     ///
     /// # Safety
@@ -486,11 +459,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<(), Error> {
         self.heads.check(len)?;
         let count = self.heads.check_each(len)?;
-        let mut call = self.call(wants.totals()).over(layouts);
-        // A reduction of rows takes the totals of a scan.
-        call.request.reduction = None;
         match self.options.scanner.engine() {
+            #[cfg(feature = "cuda")]
             Engine::Cuda(device) if len > 0 => {
+                let mut call = self.call(wants.totals()).over(layouts);
+                // A reduction of rows takes the totals of a scan.
+                call.request.reduction = None;
                 let totals = HostTotals::per_segment(wants.pointer(), count);
                 // SAFETY: the caller vouches for the memory.
                 unsafe { call.scan_on_device(device, &memory.host(len), totals) }

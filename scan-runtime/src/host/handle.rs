@@ -1,6 +1,6 @@
 //! The contents of a handle of runs over host memory.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds};
 
@@ -9,7 +9,6 @@ use crate::{
     Error, ScanOp,
     arrays::{HostInput, HostOutput},
     call::{Layouts, Request, Totals},
-    cuda::Kernels,
     prepared::check_len,
     scan::Options,
     scanner::Engine,
@@ -24,7 +23,7 @@ pub struct HostHandle<Op: ScanOp> {
     along: Option<Arc<AxisLayout>>,
     max_len: usize,
     /// Held, so that they are there.
-    _kernels: Vec<Arc<Kernels>>,
+    _kernels: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<Op: ScanOp> fmt::Debug for HostHandle<Op> {
@@ -88,11 +87,14 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         }
         let call = self.call(self.wanted(asked)).over(layouts);
         call.check()?;
-        let kernels = match self.options.scanner.engine() {
+        let _kernels = match self.options.scanner.engine() {
             Engine::Cpu { .. } => Vec::new(),
-            Engine::Cuda(device) => call.load_chunks(device, max_len)?,
+            #[cfg(feature = "cuda")]
+            Engine::Cuda(device) => {
+                call.load_chunks(device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
+            }
         };
         let (options, request, along) = (self.options.clone(), call.request, self.along.clone());
-        Ok(HostHandle { options, request, along, max_len, _kernels: kernels })
+        Ok(HostHandle { options, request, along, max_len, _kernels })
     }
 }

@@ -2,7 +2,11 @@
 
 pub(crate) mod axis;
 mod call;
+#[cfg(feature = "cuda")]
+mod device;
 mod handle;
+#[cfg(feature = "cuda")]
+mod kernels_like;
 mod memory;
 mod plan;
 mod reduce;

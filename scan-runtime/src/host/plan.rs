@@ -5,16 +5,8 @@ use scan_codegen::{KernelSource, PlanError, Plans};
 use super::{
     HostCall,
     axis::{AxisLayout, AxisPlan},
-    call::layouts,
 };
-use crate::{
-    Error, Host, Outcome, Results, Run, Scan, ScanOp,
-    aot::Wanted,
-    arrays::{Input, Output},
-    call::Totals,
-    generate,
-    scan::Options,
-};
+use crate::{Error, Host, Outcome, Results, Run, ScanOp, call::Totals, generate, scan::Options};
 
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// The array, if the run is along an axis whose columns are not rows.
@@ -67,17 +59,6 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
         let plans = self.plan()?;
         Ok(generate::show(&self.call.options.op.source(), &plans, plans.for_len(len as u64))?)
     }
-
-    /// The kernels of this run over device memory in arrays of the same kinds as these, for a
-    /// [bundle](crate::aot::Bundle); see [`Scan::kernels_like`].
-    pub fn kernels_like<I, O>(&self, _: I, _: O) -> Wanted
-    where
-        I: Input<Op::Input, Host>,
-        O: Output<Op::Output, Host>,
-    {
-        let call = self.call.call(self.call.wanted(R::TOTALS));
-        Wanted::new(&*self.call.options.op, vec![call.over(layouts::<Op, I::OnHost, O::OnHost>()).task()])
-    }
 }
 
 impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
@@ -91,28 +72,5 @@ impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
             Some(_) => Ok(AxisPlan::Columns(self.call.columns_plan(self.call.wanted(R::TOTALS))?)),
             None => Ok(AxisPlan::Rows(self.call.plans(R::TOTALS)?)),
         }
-    }
-}
-
-impl<Op: ScanOp> Scan<Op> {
-    /// The kernels of this scan over device memory in arrays of the same kinds as these, for a
-    /// [bundle](crate::aot::Bundle). Of host memory, gathered, scattered and computed arrays are slices to the kernels.
-    /// Their lengths do not matter, the types of their places do.
-    ///
-    /// ```no_run
-    /// use scan_runtime::{Scanner, aot::Bundle, arrays, ops};
-    ///
-    /// let filter = Scanner::cpu().scan(ops::filter::<f32>());
-    /// let (flags, values, mut kept) = ([false; 0], arrays::gather(&[0.0_f32; 0], &[0_u32; 0]), [0.0; 0]);
-    /// let kernels = filter.kernels_like((&flags, values), arrays::scatter_computed((&mut kept,)));
-    /// Bundle::new().architecture("sm_90").with(&kernels).write("kernels.scan")?;
-    /// # Ok::<(), scan_runtime::Error>(())
-    /// ```
-    pub fn kernels_like<I, O>(&self, input: I, output: O) -> Wanted
-    where
-        I: Input<Op::Input, Host>,
-        O: Output<Op::Output, Host>,
-    {
-        self.call().kernels_like(input, output)
     }
 }

@@ -1,24 +1,20 @@
 //! Reductions of host memory: one result, or one for each segment.
 
-use std::{mem::MaybeUninit, ops::Range};
+use std::ops::Range;
 
-use scan_codegen::{ArrayKind, ArrayKinds, Arrays};
-
-use super::{
-    HostCall,
-    call::{Wants, arrays},
-};
+#[cfg(feature = "cuda")]
+use super::call::arrays;
+use super::{HostCall, call::Wants};
+#[cfg(feature = "cuda")]
+use crate::scanner::Engine;
 use crate::{
     Error, ScanOp,
     arrays::{HostInput, HostOutput, fields::Lengths},
-    call::{HostPlaces, Layouts, Totals},
-    cpu::{self, Both, Memory, Reader, Unwritten, Writer},
-    cuda::CudaDevice,
+    call::Totals,
+    cpu::{self, Reader, Writer},
     error::expect_len,
     heads::{GROUP, HeadKind, Heads},
-    room::room,
     scan::Options,
-    scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
 
@@ -33,50 +29,16 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         self.check_prepared(len, Totals::None)?;
         self.check_planned(Totals::None)?;
         let held = input.hold(0, self.lanes_of(len, &Wants::Nothing))?;
-        let total = match self.options.scanner.engine() {
+        let Options { op, initial_value, scanner, .. } = self.options;
+        #[cfg(feature = "cuda")]
+        if let (Engine::Cuda(device), 1..) = (scanner.engine(), len) {
             // SAFETY: what is held has so many items.
-            Engine::Cuda(device) if len > 0 => unsafe {
-                return self.reduce_on_device(device, I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>());
-            },
-            _ => {
-                let _span = tells_of_calls().then(|| computing::<Op>(len));
-                let Options { op, initial_value, .. } = self.options;
-                // SAFETY: as above.
-                let total = unsafe { cpu::reduce(&**op, *initial_value, I::at(&held), len)? };
-                self.report_all(len);
-                total
-            }
-        };
-        match total {
-            Some(total) => cpu::project(&*self.options.op, total),
-            None => self.options.result_of_nothing(),
+            return unsafe { self.reduce_on_device(device, I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>()) };
         }
-    }
-
-    /// # Safety
-    ///
-    /// There are `len` elements.
-    unsafe fn reduce_on_device(
-        &self,
-        device: &CudaDevice,
-        input: impl Reader<Op::Input>,
-        len: usize,
-        layouts: Layouts,
-    ) -> Result<Op::Output, Error> {
-        let mut result = MaybeUninit::<Op::Output>::uninit();
-        let host = Memory::<Op>::host(Both { input, output: result.as_mut_ptr() }, len);
-        if layouts == Layouts::default() && host.kinds.is_none() {
-            // SAFETY: the caller vouches for the input, and there is room for the result, which is written.
-            return unsafe {
-                self.call(Totals::None).reduce_on_device(device, &host)?;
-                Ok(result.assume_init())
-            };
-        }
-        // The kernel of reductions reads one array. Of others a scan gives the total.
-        let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
-        let host = Memory::<Op>::host(Both { input, output: Unwritten }, len);
-        // SAFETY: the caller vouches for the input; results have no memory.
-        let total = unsafe { self.run_on_device(device, &host, Layouts { output, ..layouts }, Wants::Last)? };
+        let _span = tells_of_calls().then(|| computing::<Op>(len));
+        // SAFETY: as above.
+        let total = unsafe { cpu::reduce(&**op, *initial_value, I::at(&held), len)? };
+        self.report_all(len);
         match total {
             Some(total) => cpu::project(&*self.options.op, total),
             None => self.options.result_of_nothing(),
@@ -109,22 +71,13 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         };
         let held = input.hold(0, self.lanes_of(len, &Wants::Nothing))?;
         let segments = segments(&self.heads, len);
+        #[cfg(feature = "cuda")]
         if let Engine::Cuda(device) = scanner.engine() {
-            let mut results = room::<Op::Output>(segments.len())?;
-            let host = Memory::<Op>::host(Both { input: I::at(&held), output: results.as_mut_ptr() }, len);
             let layouts = arrays::<Op, I, &mut [Op::Output]>();
-            // SAFETY: what is held has so many items, and there is room for a result of each segment.
-            unsafe { self.reduce_segments_on_device(device, &host, layouts, &segments)? };
-            for (index, segment) in segments.iter().enumerate() {
-                if segment.is_empty() {
-                    let of_nothing = of_nothing(index)?;
-                    // SAFETY: there is room for a result of each segment.
-                    unsafe { results.as_mut_ptr().add(index).write(of_nothing) };
-                }
-            }
-            // SAFETY: the kernels have written the results of all segments that have elements.
-            unsafe { results.set_len(segments.len()) };
-            return Ok(results);
+            // SAFETY: what is held has so many items.
+            return unsafe {
+                self.reduce_segments_on_device(device, I::at(&held), len, layouts, &segments, of_nothing)
+            };
         }
         let _span = tells_of_calls().then(|| computing::<Op>(len));
         let input = Shared(I::at(&held));
@@ -163,26 +116,6 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         // SAFETY: every item has been written.
         unsafe { O::finish(held) }
-    }
-
-    /// # Safety
-    ///
-    /// The input is valid for reads of `host.len` items, the output for a write of a result for each segment.
-    unsafe fn reduce_segments_on_device(
-        &self,
-        device: &CudaDevice,
-        host: &HostPlaces,
-        layouts: Layouts,
-        segments: &[Range<usize>],
-    ) -> Result<(), Error> {
-        if segments.iter().all(Range::is_empty) {
-            self.report_all(host.len);
-            return Ok(());
-        }
-        // What kernels write for segments without elements is replaced.
-        let any_result = vec![0; size_of::<Op::Output>()];
-        // SAFETY: the caller vouches for the memory.
-        unsafe { self.call(Totals::None).over(layouts).reduce_segments_on_device(device, host, segments, &any_result) }
     }
 }
 

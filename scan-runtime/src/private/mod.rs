@@ -23,16 +23,41 @@ pub use crate::ScanElement;
 
 pub mod types;
 
+/// Items for `cudarc`, which are there if it is.
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __device_items {
+    ($($items:tt)*) => { $($items)* };
+}
+
+/// No items for `cudarc`, which is not there.
+#[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __device_items {
+    ($($items:tt)*) => {};
+}
+
+pub use crate::__device_items as device_items;
+
+use crate::ScanOp;
+#[cfg(feature = "cuda")]
 use crate::{
-    DiskCache, Error, ScanOp,
+    DiskCache, Error,
     aot::{Precompile, Precompiled},
     cuda::Stores,
 };
-use scan_codegen::{CarrySource, DeviceLimits, ElementKind, Field, FunctionSource, Piece};
-use std::{collections::HashMap, sync::Arc};
+#[cfg(feature = "cuda")]
+use scan_codegen::DeviceLimits;
+use scan_codegen::{CarrySource, ElementKind, Field, FunctionSource, Piece};
+use std::collections::HashMap;
+#[cfg(feature = "cuda")]
+use std::sync::Arc;
 
 /// The machine code of all kernels that a scan or a reduction may need on a device, obtained as the device obtains it.
 /// For the project's own tests, which have no device.
+#[cfg(feature = "cuda")]
 pub fn machine_code(
     what: &impl Precompile,
     limits: &DeviceLimits,

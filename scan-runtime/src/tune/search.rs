@@ -8,9 +8,10 @@ use scan_codegen::{Overrides, Plan, Tuned};
 use super::progress::{Counter, TuningProgress, TuningStep};
 use crate::{
     Error, Scan, ScanOp,
+    call::Task,
     call::Totals,
     cpu::try_map,
-    cuda::{Task, driver_error, milliseconds_between},
+    cuda::{driver_error, milliseconds_between},
     scanner::Engine,
 };
 

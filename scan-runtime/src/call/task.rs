@@ -1,0 +1,16 @@
+//! The task of kernels.
+
+use scan_codegen::{Overrides, Reduction, ScanSpec, Segments};
+
+/// The task of kernels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Task {
+    /// A scan.
+    Scan(ScanSpec, Overrides),
+    /// A reduction, with or without an initial value.
+    Reduce(Reduction, bool),
+    /// A scan along an axis.
+    Columns(ScanSpec, Overrides),
+    /// The last result of each segment, out of the results of a scan.
+    LastResults(Segments),
+}

@@ -1,0 +1,44 @@
+//! The kernels of a call, for a bundle.
+
+use super::call::layouts;
+use crate::{
+    Host, Results, Run, Scan, ScanOp,
+    aot::Wanted,
+    arrays::{Input, Output},
+};
+
+impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
+    /// The kernels of this run over device memory in arrays of the same kinds as these, for a
+    /// [bundle](crate::aot::Bundle); see [`Scan::kernels_like`].
+    pub fn kernels_like<I, O>(&self, _: I, _: O) -> Wanted
+    where
+        I: Input<Op::Input, Host>,
+        O: Output<Op::Output, Host>,
+    {
+        let call = self.call.call(self.call.wanted(R::ADDED));
+        Wanted::new(&*self.call.options.op, vec![call.over(layouts::<Op, I::OnHost, O::OnHost>()).task()])
+    }
+}
+
+impl<Op: ScanOp> Scan<Op> {
+    /// The kernels of this scan over device memory in arrays of the same kinds as these, for a
+    /// [bundle](crate::aot::Bundle). Of host memory, gathered, scattered and computed arrays are slices to the kernels.
+    /// Their lengths do not matter, the types of their places do.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, aot::Bundle, arrays, ops};
+    ///
+    /// let filter = Scanner::cpu().scan(ops::filter::<f32>());
+    /// let (flags, values, mut kept) = ([false; 0], arrays::gather(&[0.0_f32; 0], &[0_u32; 0]), [0.0; 0]);
+    /// let kernels = filter.kernels_like((&flags, values), arrays::scatter_computed((&mut kept,)));
+    /// Bundle::new().architecture("sm_90").with(&kernels).write("kernels.scan")?;
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn kernels_like<I, O>(&self, input: I, output: O) -> Wanted
+    where
+        I: Input<Op::Input, Host>,
+        O: Output<Op::Output, Host>,
+    {
+        self.call().kernels_like(input, output)
+    }
+}
