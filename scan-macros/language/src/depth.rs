@@ -3,7 +3,6 @@
 use crate::errors::Errors;
 use crate::syntax::asserted;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use quote::quote_spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprBinary, ExprMethodCall};
 
@@ -31,15 +30,21 @@ fn of(token: &TokenTree, before: &Before) -> usize {
 
 /// Expands a macro, unless its input nests too deep for the stack.
 pub(crate) fn expand(
-    options: proc_macro::TokenStream,
-    item: proc_macro::TokenStream,
+    options: TokenStream,
+    item: TokenStream,
     expand: fn(TokenStream, TokenStream) -> TokenStream,
-) -> proc_macro::TokenStream {
-    let (options, item) = (TokenStream::from(options), TokenStream::from(item));
-    let Some(token) = too_deep(&options).or_else(|| too_deep(&item)) else { return expand(options, item).into() };
+) -> TokenStream {
+    match refused(&options).or_else(|| refused(&item)) {
+        Some(error) => error.to_compile_error(),
+        None => expand(options, item),
+    }
+}
+
+/// The error of tokens that nest too deep for the stack.
+pub(crate) fn refused(tokens: &TokenStream) -> Option<syn::Error> {
     let message = "this code nests too deep for the macro: bind parts of it to names with `let`, or make functions of \
                    parts, marked `#[scan_fn]`";
-    quote_spanned!(token.span()=> ::core::compile_error!(#message);).into()
+    too_deep(tokens).map(|token| syn::Error::new(token.span(), message))
 }
 
 /// What comes before a token in its statement.
