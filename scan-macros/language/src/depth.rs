@@ -6,7 +6,9 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprBinary, ExprMethodCall};
 
-/// The stack, in KiB, that a macro may use: of the 8 MiB that rustc gives it, rustc itself needs some.
+/// The stack, in KiB, that rustc gives a macro.
+pub(crate) const OF_RUSTC: usize = 8 << 10;
+/// The stack, in KiB, that a macro may use, as rustc itself needs some.
 const STACK: usize = 6 << 10;
 /// The stack, in KiB, that parsing and the passes use at most for a bracket around a token: measured without
 /// optimisation, as Cargo compiles macros.
@@ -68,6 +70,8 @@ impl Before {
             TokenTree::Ident(_) | TokenTree::Literal(_) | TokenTree::Group(_) if self.is_block && !is_else => {
                 *self = Before::default();
             }
+            // An attribute belongs to what follows it.
+            TokenTree::Punct(punct) if punct.as_char() == '#' && self.is_block => *self = Before::default(),
             // A lifetime.
             TokenTree::Punct(punct) if punct.as_char() == '\'' => (),
             TokenTree::Punct(punct) => {
@@ -272,7 +276,14 @@ mod tests {
 
     #[test]
     fn statements_operands_and_blocks_one_after_the_other_do_not_nest() {
-        for part in ["let x = -a + b;", "f(-a, b);", "if a > b { c }", "match a { 0 => b, _ => c }", "x += 1;"] {
+        for part in [
+            "#[inline] fn f() -> u32 { a }",
+            "let x = -a + b;",
+            "f(-a, b);",
+            "if a > b { c }",
+            "match a { 0 => b, _ => c }",
+            "x += 1;",
+        ] {
             assert!(too_deep(&part.repeat(10_000).parse().unwrap()).is_none(), "{part}");
         }
         assert!(too_deep(&format!("[{}]", "-1, ".repeat(10_000)).parse().unwrap()).is_none());

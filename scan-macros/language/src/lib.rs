@@ -3,6 +3,26 @@
 //! [`scan_op`], [`scan_fn`] and [`scan_element`] are the attributes of these names as functions from tokens to tokens. The
 //! crate `scan-macros` makes macros of them, which users know from `scan-runtime`.
 //!
+//! [`translate`] needs no compiler. It takes the text of operators and returns the CUDA text of their functions, or
+//! everything that is wrong with them. Tools and tests call it, and whoever wants to see what an operator becomes:
+//!
+//! ```
+//! let translated = scan_language::translate(
+//!     "
+//!     #[scan_op(identity = f32::NEG_INFINITY)]
+//!     fn largest(a: f32, b: f32) -> f32 {
+//!         if a > b { a } else { b }
+//!     }
+//!     ",
+//! );
+//! let expected = "\
+//! ‹f32› largest::combine(‹f32› a, ‹f32› b) {
+//!   return a > b ? a : b;
+//! }
+//! ";
+//! assert_eq!(translated.map(|text| text.to_string()).as_deref(), Ok(expected));
+//! ```
+//!
 //! An operator passes through five steps, a module each: `parse` (the item), `check` (the rules of the operator
 //! language), `lower` (Rust to the expressions and statements of `ir`), `print` (these to CUDA text in pieces) and
 //! `emit` (the Rust item, with the text added). Sizes, aliases, constants and generic parameters, which only rustc
@@ -31,8 +51,11 @@ mod passes;
 mod print;
 mod syntax;
 mod text;
+mod translate;
 mod twin;
 mod uses;
+
+pub use translate::{Diagnostic, Function, Parameter, Piece, Translated, translate};
 
 use proc_macro2::TokenStream;
 
