@@ -2,32 +2,8 @@
 //!
 //! Use these through the crate `scan-runtime`, which re-exports them with the traits that they implement.
 //!
-//! An operator passes through five steps, a module each: `parse` (the item), `check` (the rules of the operator
-//! language), `lower` (Rust to the expressions and statements of `ir`), `print` (these to CUDA text in pieces) and
-//! `emit` (the Rust item, with the text added). Sizes, aliases, constants and generic parameters, which only rustc
-//! knows, stay Rust expressions in the pieces and are filled in when the program runs.
-
-mod attribute;
-mod check;
-mod depth;
-mod element;
-mod emit;
-mod errors;
-mod groups;
-mod helper;
-mod hygiene;
-mod ir;
-mod language;
-mod lower;
-mod machine;
-mod operator;
-mod parse;
-mod passes;
-mod print;
-mod syntax;
-mod text;
-mod twin;
-mod uses;
+//! They are those of the crate `scan-language`, whose passes check an operator and translate it. `scan_language::translate`
+//! does the same outside of a compiler.
 
 use proc_macro::TokenStream;
 
@@ -81,8 +57,8 @@ use proc_macro::TokenStream;
 /// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
 /// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. They mean the same on the
 /// GPU as in Rust: integers wrap, shift counts are masked, `as` saturates, floats are not contracted. A construct
-/// outside the language is an error at the expression. the guide of `scan-runtime` lists
-/// every type, statement and method, where a literal needs a suffix, and what is left out and why.
+/// outside the language is an error at the expression. The guide of `scan-runtime` lists every
+/// type, statement and method, where a literal needs a suffix, and what is left out and why.
 ///
 /// The function form makes a unit struct, whose name Rust treats as a pattern: `let total = scanner.scan(total)` is an
 /// error for an operator `total`. Give the variable another name.
@@ -125,7 +101,7 @@ use proc_macro::TokenStream;
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]
 pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::expand(options, item, passes::scan_op)
+    scan_language::scan_op(options.into(), item.into()).into()
 }
 
 /// Makes a function callable from operators and from other such functions.
@@ -153,7 +129,7 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[scan_op]`.
 #[proc_macro_attribute]
 pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::expand(options, item, helper::scan_fn)
+    scan_language::scan_fn(options.into(), item.into()).into()
 }
 
 /// Makes a struct, or an enum without fields, an element that a scan can read, combine and write.
@@ -178,5 +154,5 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// variant has the discriminant 0.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::expand(options, item, element::scan_element)
+    scan_language::scan_element(options.into(), item.into()).into()
 }

@@ -76,7 +76,7 @@ impl Beside {
     /// Writes its manifest, which begins with what is said of all packages of the workspace, and its lock file.
     ///
     /// The crates of the workspace are where they are in the workspace, by links: Cargo builds a crate again for a workspace in
-    /// which it has another place.
+    /// which it has another place. `scan-language` is inside `scan-macros`.
     ///
     /// # Errors
     ///

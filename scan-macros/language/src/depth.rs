@@ -3,11 +3,12 @@
 use crate::errors::Errors;
 use crate::syntax::asserted;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use quote::quote_spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprBinary, ExprMethodCall};
 
-/// The stack, in KiB, that a macro may use: of the 8 MiB that rustc gives it, rustc itself needs some.
+/// The stack, in KiB, that rustc gives a macro.
+pub(crate) const OF_RUSTC: usize = 8 << 10;
+/// The stack, in KiB, that a macro may use, as rustc itself needs some.
 const STACK: usize = 6 << 10;
 /// The stack, in KiB, that parsing and the passes use at most for a bracket around a token: measured without
 /// optimisation, as Cargo compiles macros.
@@ -31,15 +32,21 @@ fn of(token: &TokenTree, before: &Before) -> usize {
 
 /// Expands a macro, unless its input nests too deep for the stack.
 pub(crate) fn expand(
-    options: proc_macro::TokenStream,
-    item: proc_macro::TokenStream,
+    options: TokenStream,
+    item: TokenStream,
     expand: fn(TokenStream, TokenStream) -> TokenStream,
-) -> proc_macro::TokenStream {
-    let (options, item) = (TokenStream::from(options), TokenStream::from(item));
-    let Some(token) = too_deep(&options).or_else(|| too_deep(&item)) else { return expand(options, item).into() };
+) -> TokenStream {
+    match refused(&options).or_else(|| refused(&item)) {
+        Some(error) => error.to_compile_error(),
+        None => expand(options, item),
+    }
+}
+
+/// The error of tokens that nest too deep for the stack.
+pub(crate) fn refused(tokens: &TokenStream) -> Option<syn::Error> {
     let message = "this code nests too deep for the macro: bind parts of it to names with `let`, or make functions of \
                    parts, marked `#[scan_fn]`";
-    quote_spanned!(token.span()=> ::core::compile_error!(#message);).into()
+    too_deep(tokens).map(|token| syn::Error::new(token.span(), message))
 }
 
 /// What comes before a token in its statement.
@@ -63,6 +70,8 @@ impl Before {
             TokenTree::Ident(_) | TokenTree::Literal(_) | TokenTree::Group(_) if self.is_block && !is_else => {
                 *self = Before::default();
             }
+            // An attribute belongs to what follows it.
+            TokenTree::Punct(punct) if punct.as_char() == '#' && self.is_block => *self = Before::default(),
             // A lifetime.
             TokenTree::Punct(punct) if punct.as_char() == '\'' => (),
             TokenTree::Punct(punct) => {
@@ -267,7 +276,14 @@ mod tests {
 
     #[test]
     fn statements_operands_and_blocks_one_after_the_other_do_not_nest() {
-        for part in ["let x = -a + b;", "f(-a, b);", "if a > b { c }", "match a { 0 => b, _ => c }", "x += 1;"] {
+        for part in [
+            "#[inline] fn f() -> u32 { a }",
+            "let x = -a + b;",
+            "f(-a, b);",
+            "if a > b { c }",
+            "match a { 0 => b, _ => c }",
+            "x += 1;",
+        ] {
             assert!(too_deep(&part.repeat(10_000).parse().unwrap()).is_none(), "{part}");
         }
         assert!(too_deep(&format!("[{}]", "-1, ".repeat(10_000)).parse().unwrap()).is_none());

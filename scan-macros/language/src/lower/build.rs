@@ -3,7 +3,7 @@
 use super::{Lowerer, settled};
 use crate::ir::{Expression, Times};
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprArray, ExprRepeat, ExprStruct, Member, Path, Type};
 
@@ -71,7 +71,7 @@ impl Lowerer<'_> {
                 "the type of the items is not known in the GPU's text: give it a suffix, like `0.0_f32`",
             );
         }
-        let times = Times::Length(self.length(&repeat.len));
+        let times = Times::Length { value: self.length(&repeat.len), written: repeat.len.to_token_stream() };
         Some(Expression::Repeat(times, Box::new(settled(value))))
     }
 

@@ -14,12 +14,12 @@ pub(crate) enum Piece {
     Name(String),
     /// A Rust type.
     Type(TokenStream),
-    /// A Rust expression, evaluated by Rust, and its name if it is a constant that has one.
-    Constant { value: TokenStream, name: Option<String> },
+    /// A Rust expression, evaluated by Rust, its name if it is a constant that has one, and what the user wrote.
+    Constant { value: TokenStream, name: Option<String>, written: TokenStream },
     /// A struct expression; without a type, it has that of the field that it initializes.
     Struct { ty: Option<TokenStream>, fields: Vec<(String, Text)>, base: Option<Text> },
-    /// A function that is called, by the type that carries its text.
-    Call(TokenStream),
+    /// A function that is called: the type that carries its text, and its path as the user wrote it.
+    Call { callee: TokenStream, path: TokenStream },
     /// A divisor that is a parameter of the operator, or a part of one.
     Divisor(Text),
     /// The line in the user's file of the text that follows.
@@ -103,14 +103,14 @@ impl Piece {
                 let checked = not_empty(krate, ty);
                 quote!(#part::Type({ #checked <#ty as #private::ScanElement>::layout }))
             }
-            Piece::Constant { value, name } => {
+            Piece::Constant { value, name, .. } => {
                 let name = match name {
                     Some(name) => quote!(#private::Some(#name)),
                     None => quote!(#private::None),
                 };
                 quote!(#part::Constant(|| #private::constant(#value, #name)))
             }
-            Piece::Call(callee) => quote!(#part::Call(<#callee as #private::ScanFn>::callee)),
+            Piece::Call { callee, .. } => quote!(#part::Call(<#callee as #private::ScanFn>::callee)),
             Piece::Struct { ty, fields, base } => {
                 let fields = fields.iter().map(|(name, value)| {
                     let value = value.to_tokens(krate);

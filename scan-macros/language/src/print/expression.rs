@@ -1,6 +1,6 @@
 //! Expressions, with the parentheses that C++ needs.
 
-use crate::ir::{Access, Call, Expression, Integer, Spelling, Times, Width};
+use crate::ir::{Access, Call, Callee, Expression, Integer, Spelling, Times, Width};
 use crate::language::Operator;
 use crate::syntax::plain;
 use crate::text::{Piece, Text};
@@ -92,7 +92,8 @@ fn ranked(expression: &Expression) -> (Text, Rank) {
         Expression::Parameter(name) => Text::new("this->").add(Text::name(name)),
         Expression::Constant(path) => {
             let name = path.path.segments.last().map(|last| plain(&last.ident));
-            Text::of(Piece::Constant { value: path.to_token_stream(), name })
+            let value = path.to_token_stream();
+            Text::of(Piece::Constant { written: value.clone(), value, name })
         }
         Expression::Field(of, name) => place(of).add(".").add(Text::name(name)),
         Expression::Index { array, index, access } => {
@@ -137,8 +138,9 @@ fn ranked(expression: &Expression) -> (Text, Rank) {
         Expression::Length(of) => at_least(of, Rank::Postfix).add(".len()"),
         Expression::Call(called) => {
             let Call { callee, generics, arguments } = &**called;
-            let alias = &callee.alias;
-            Text::of(Piece::Call(quote!(#alias #generics))).add(call("(", arguments))
+            let Callee { path, alias } = callee;
+            let called = Piece::Call { callee: quote!(#alias #generics), path: quote!(#path #generics) };
+            Text::of(called).add(call("(", arguments))
         }
         Expression::Struct { ty, fields, base } => {
             let fields = fields.iter().map(|(name, value)| (name.clone(), self::text(value))).collect();
@@ -151,8 +153,9 @@ fn ranked(expression: &Expression) -> (Text, Rank) {
             all.add("}")
         }
         Expression::Repeat(Times::Once, value) => call("repeat<1>(", [&**value]),
-        Expression::Repeat(Times::Length(length), value) => {
-            let length = Text::of(Piece::Constant { value: length.clone(), name: None });
+        Expression::Repeat(Times::Length { value: length, written }, value) => {
+            let (length, written) = (length.clone(), written.clone());
+            let length = Text::of(Piece::Constant { value: length, name: None, written });
             Text::new("repeat<(").add(length).add(").value>(").add(self::text(value)).add(")")
         }
         Expression::Repeat(Times::Type(ty), value) => type_name(ty).add("::repeat(").add(self::text(value)).add(")"),

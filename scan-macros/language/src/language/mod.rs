@@ -230,7 +230,7 @@ mod tests {
     /// Each row of the page's table of methods names a group and its methods in code.
     #[test]
     fn the_page_of_the_language_has_every_method_and_no_other() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../scan-runtime/src/guide/operator_language.md");
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scan-runtime/src/guide/operator_language.md");
         let page = std::fs::read_to_string(page).unwrap_or_default();
         let section = page.split("\n## ").find(|section| section.starts_with("Methods")).unwrap_or_default();
         let mut listed: Vec<(&str, &str)> = Vec::new();

@@ -38,7 +38,7 @@ impl Named {
 
 /// What is known of syntax contexts.
 enum Contexts<'a> {
-    /// There is no compiler: a test of this crate.
+    /// There is no compiler: all tokens are of one text.
     Absent,
     /// The compiler does not say which context a token has.
     Hidden,
@@ -49,7 +49,7 @@ enum Contexts<'a> {
 /// Makes the function's names differ.
 pub(crate) fn named(function: &Function) -> Named {
     let told = |span: Span| context(span).unwrap_or_default();
-    let contexts = match proc_macro::is_available() {
+    let contexts = match crate::in_a_macro() {
         false => Contexts::Absent,
         true if contexts_are_shown() => Contexts::Told(&told),
         true => Contexts::Hidden,
@@ -59,7 +59,7 @@ pub(crate) fn named(function: &Function) -> Named {
 
 /// The number of a token's context. Its `Debug` form, `#5 bytes(10..11)`, is all that tells it.
 fn context(span: Span) -> Option<u64> {
-    let shown = format!("{:?}", span.unwrap());
+    let shown = format!("{span:?}");
     shown.strip_prefix('#')?.split(' ').next()?.parse().ok()
 }
 

@@ -12,7 +12,7 @@ fn shown(text: &Text) -> String {
         match piece {
             Piece::Text(text) => all.push_str(text),
             Piece::Name(name) => all.push_str(name),
-            Piece::Type(tokens) | Piece::Constant { value: tokens, .. } | Piece::Call(tokens) => {
+            Piece::Type(tokens) | Piece::Constant { value: tokens, .. } | Piece::Call { callee: tokens, .. } => {
                 all.push_str(&format!("‹{}›", tokens.to_string().replace(' ', "")));
             }
             Piece::Struct { ty, fields, base } => {

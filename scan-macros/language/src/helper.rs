@@ -11,6 +11,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericParam, Generics, Item, ItemFn, Path, ReturnType, WhereClause};
 
+/// The error of another item than a function.
+pub(crate) const NO_FUNCTION: &str = "`#[scan_fn]` stands on a function";
+
 pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let krate = attribute::options(options, &["crate"], &mut errors).krate;
@@ -27,7 +30,7 @@ pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
             companion
         }
         Ok(other) => {
-            errors.at(&other, "`#[scan_fn]` stands on a function");
+            errors.at(&other, NO_FUNCTION);
             TokenStream::new()
         }
         Err(error) => {
@@ -39,15 +42,20 @@ pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#errors #item #companion)
 }
 
+/// The function, unless something is wrong with it.
+pub(crate) fn lowered(function: &Function, errors: &mut Errors) -> Option<Lowered> {
+    check::helper(function, errors);
+    let lowered = if errors.is_empty() { Some(lower::function(function, errors)) } else { None };
+    lowered.filter(|_| errors.is_empty())
+}
+
 fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     let function = Function { attributes: Vec::new(), signature: item.sig.clone(), block: (*item.block).clone() };
-    check::helper(&function, errors);
+    let lowered = lowered(&function, errors);
     if item.sig.receiver().is_some() {
         // Inside an `impl` no type can be declared: it would bring a second wave of errors.
         return TokenStream::new();
     }
-    let lowered = if errors.is_empty() { Some(lower::function(&function, errors)) } else { None };
-    let lowered = lowered.filter(|_| errors.is_empty());
 
     let private = quote!(#krate::__private);
     let (ident, visibility) = (&item.sig.ident, &item.vis);

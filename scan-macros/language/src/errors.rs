@@ -34,6 +34,11 @@ impl Errors {
         self.found.is_empty()
     }
 
+    /// The errors, in the order in which they were found.
+    pub(crate) fn into_found(self) -> Vec<syn::Error> {
+        self.found
+    }
+
     /// The `compile_error!` items that show the errors.
     pub(crate) fn to_tokens(&self) -> TokenStream {
         self.found.iter().map(syn::Error::to_compile_error).collect()

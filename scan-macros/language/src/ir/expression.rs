@@ -153,8 +153,11 @@ pub(crate) struct Callee {
 #[derive(Clone, Debug)]
 pub(crate) enum Times {
     Once,
-    /// As Rust evaluates this.
-    Length(TokenStream),
+    /// As Rust evaluates `value`, for the length that the user wrote.
+    Length {
+        value: TokenStream,
+        written: TokenStream,
+    },
     /// As the array's type says.
     Type(Box<Type>),
 }

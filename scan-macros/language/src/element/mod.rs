@@ -15,28 +15,28 @@ use syn::Item;
 
 pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let krate = attribute::options(options, &["crate"], &mut errors).krate;
-    let output = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Struct(item)) => structure(&krate, item, &mut errors),
-        Ok(Item::Enum(item)) => enumeration(&krate, item, &mut errors),
-        Ok(Item::Union(item)) => {
-            errors.at(item.union_token, "a union is not an element: use a struct with a field for each part");
-            return unchanged(&errors, &item);
-        }
-        Ok(item) => {
-            errors.at(&item, "`#[scan_element]` is for structs, and for enums without fields");
-            return unchanged(&errors, &item);
-        }
-        Err(error) => {
-            errors.push(error);
-            return unchanged(&errors, &item);
-        }
-    };
+    let output = element(options, item, &mut errors);
     let errors = errors.to_tokens();
     quote!(#errors #output)
 }
 
-fn unchanged(errors: &Errors, item: &impl ToTokens) -> TokenStream {
-    let errors = errors.to_tokens();
-    quote!(#errors #item)
+/// The item with what is implemented for it. One that is no element stays as it is.
+pub(crate) fn element(options: TokenStream, item: TokenStream, errors: &mut Errors) -> TokenStream {
+    let krate = attribute::options(options, &["crate"], errors).krate;
+    match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Struct(item)) => structure(&krate, item, errors),
+        Ok(Item::Enum(item)) => enumeration(&krate, item, errors),
+        Ok(Item::Union(item)) => {
+            errors.at(item.union_token, "a union is not an element: use a struct with a field for each part");
+            item.to_token_stream()
+        }
+        Ok(item) => {
+            errors.at(&item, "`#[scan_element]` is for structs, and for enums without fields");
+            item.to_token_stream()
+        }
+        Err(error) => {
+            errors.push(error);
+            item
+        }
+    }
 }

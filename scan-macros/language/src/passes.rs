@@ -1,0 +1,35 @@
+//! The order of the passes.
+
+use crate::errors::Errors;
+use crate::ir::Lowered;
+use crate::operator::Operator;
+use crate::{attribute, check, emit, lower, parse};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// `#[scan_op]`: the passes, in order.
+pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some((operator, lowered)) = lowered(options, item.clone(), &mut errors) else {
+        // Not even the outline of an operator: the item stays as it is, so that its names still exist.
+        let errors = errors.to_tokens();
+        return quote!(#errors #item);
+    };
+    let sound = errors.is_empty();
+    let item = emit::operator(&operator, sound.then_some(lowered.as_slice()));
+    let errors = errors.to_tokens();
+    quote!(#errors #item)
+}
+
+/// The passes before `print`: the operator, or `None` where the item has not even the outline of one, and its functions.
+pub(crate) fn lowered(
+    options: TokenStream,
+    item: TokenStream,
+    errors: &mut Errors,
+) -> Option<(Operator, Vec<Lowered>)> {
+    let options = attribute::options(options, &["identity", "laws", "crate"], errors);
+    let mut operator = parse::operator(options, item, errors)?;
+    check::operator(&mut operator, errors);
+    let lowered = if errors.is_empty() { lower::operator(&operator, errors) } else { Vec::new() };
+    Some((operator, lowered))
+}
