@@ -210,7 +210,7 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
 
 impl<T> From<Vec<T>> for Table<T> {
     fn from(items: Vec<T>) -> Self {
-        Table { shared: Arc::new(Shared { items: items.into_boxed_slice(), copies: DeviceCopies::default() }) }
+        Table { shared: Arc::new(Shared { items: items.into_boxed_slice(), copies: Default::default() }) }
     }
 }
 
