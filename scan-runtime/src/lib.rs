@@ -20,7 +20,8 @@
 //! ```
 //!
 //! `cargo add scan-runtime` adds it. It needs no CUDA toolkit: the driver and NVRTC are loaded at run time, and
-//! `pip install nvidia-cuda-nvrtc` brings the latter.
+//! `pip install nvidia-cuda-nvrtc` brings the latter. `cargo add scan-runtime --no-default-features` builds it without
+//! CUDA, for the CPU alone.
 //!
 //! | I want to | read |
 //! |---|---|
@@ -46,6 +47,8 @@
 //!   planner avoid it, so that floats are the same in every run.
 //! - Kernels are compiled when they are first needed, and kept on disk for the next process ([`DiskCache`]). Machines without
 //!   NVRTC run kernels compiled [ahead of time](aot).
+//! - Versions follow Semantic Versioning. It does not cover hidden items, the text of generated CUDA, which kernel a plan
+//!   chooses, and the last bits of floats that round.
 //! - [`telemetry`] reports what was done and how long it took.
 //! - On the CPU a scan is one pass over memory on all cores; a short one wakes no other thread. There, floats are
 //!   grouped by their positions and the length alone: the same operator gives the same bits with any number of threads,
@@ -55,7 +58,20 @@
 //! The CUDA driver and NVRTC are loaded at run time; the crate builds and works on machines that have neither. The exception
 //! is a build in which another crate turns on `cudarc`'s feature `dynamic-linking`, as candle's `cuda` does. Both are linked
 //! then: the build needs a CUDA toolkit, and without them the program does not start.
+//!
+//! | feature | default | provides |
+//! |---|---|---|
+//! | `cuda` | on | scans on NVIDIA GPUs: everything that names `cudarc`, a stream or a device |
+//! | `half` | on | `half::f16` and `half::bf16` as elements |
+//! | `ndarray` | off | scans and reductions of `ndarray` arrays along an axis |
+//! | `gallery` | off | the module `gallery`: twenty operators |
+//! | `cli` | off | the program `scan`; it turns `cuda` on |
+//!
+//! Features only add items. Without `cuda`, [`Scanner::new`] takes the CPU, and `SCAN_DEVICE=0` is the error
+//! [`Error::WithoutCuda`]. `Scanner::cuda`, `Scan::on` and the modules `aot` and `nvrtc` are then not there.
 
+// On docs.rs, items say which feature they need.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // What devices alone read.
 #![cfg_attr(not(feature = "cuda"), allow(dead_code, unused_variables))]
 

@@ -309,6 +309,11 @@ pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value)
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// So is the code in the README of the crate, which crates.io shows.
+#[cfg(doctest)]
+#[doc = include_str!("../../scan-runtime/README.md")]
+pub struct CrateReadme;
+
 /// So is the code on the front page of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/README.md")]
