@@ -151,10 +151,10 @@ impl Run<'_> {
             check.arg(features);
             check
         };
-        let features = ["", "half", "cli", "gallery", "ndarray"].map(&feature);
+        let features = ["", "cuda", "half", "cli", "gallery", "ndarray"].map(&feature);
         let mut checks = Vec::from(features);
         // The oldest bindings of CUDA that a user may choose.
-        checks.push(feature("cudarc/cuda-12000"));
+        checks.push(feature("cuda,cudarc/cuda-12000"));
         let manifest = fs::read_to_string(self.workspace.join("Cargo.toml")).map_err(|error| error.to_string())?;
         let oldest =
             manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();

@@ -36,6 +36,8 @@ fn compile(cases: &BTreeMap<String, PathBuf>) -> BTreeMap<String, (bool, String)
         manifest.push_str(&format!("\n[[bin]]\nname = {name:?}\npath = {file:?}\n"));
     }
     let mut cargo = Beside::new("ui", &manifest).unwrap().cargo("build");
+    // The variable outweighs the profile.
+    cargo.env("CARGO_INCREMENTAL", "0");
     let output = cargo.args(["--quiet", "--bins", "--keep-going", "--message-format=json"]).output().unwrap();
     let mut said = BTreeMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {

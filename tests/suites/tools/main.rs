@@ -1,6 +1,7 @@
 //! The commands of this crate in short, what the support library promises, and what the documents say.
 
 mod counts;
+mod dependencies;
 mod documents;
 mod explain;
 mod extent;
