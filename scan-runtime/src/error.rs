@@ -227,7 +227,7 @@ pub enum Error {
          gives the carries, or reduce host memory"
     )]
     ReduceOnDevice {
-        /// `along an axis`, for example.
+        /// `into other arrays than one slice`, for example.
         what: &'static str,
     },
     /// Only the device knows how many segments flags, bits or keys make.
