@@ -89,7 +89,7 @@ impl ArrayKinds {
 
 impl ArrayKinds {
     /// Whether some array is of such a kind.
-    pub(crate) fn any(self, is_such: impl Fn(ArrayKind) -> bool) -> bool {
+    pub fn any(self, is_such: impl Fn(ArrayKind) -> bool) -> bool {
         (0..16).map(|index| self.of(index)).any(is_such)
     }
 

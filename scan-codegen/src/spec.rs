@@ -111,7 +111,8 @@ impl ScanSpec {
         self.initial_values || self.totals
     }
 
-    /// The same scan, whose results are projections of carries in any case.
+    /// The same scan, whose results are projections of carries in any case. Along an axis its
+    /// [totals](ScanSpec::with_totals) are, too: they are the results of a reduction.
     pub fn projecting(self) -> Self {
         ScanSpec { projects: true, ..self }
     }

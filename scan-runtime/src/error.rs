@@ -160,14 +160,14 @@ pub enum Error {
     },
     /// The arrays of the fields of an input, or of an output, differ in length.
     #[error(
-        "array {column} of the {what} has {len} items, array 0 has {first}: all arrays of the {what} must have the \
+        "array {array} of the {what} has {len} items, array 0 has {first}: all arrays of the {what} must have the \
          same length"
     )]
-    ColumnLength {
+    ArrayLength {
         /// `input` or `output`.
         what: &'static str,
         /// Which array: that of the field of this number.
-        column: usize,
+        array: usize,
         /// Items of it.
         len: usize,
         /// Items of the first array.
@@ -227,7 +227,7 @@ pub enum Error {
          gives the carries, or reduce host memory"
     )]
     ReduceOnDevice {
-        /// `along an axis`, for example.
+        /// `into other arrays than one slice`, for example.
         what: &'static str,
     },
     /// Only the device knows how many segments flags, bits or keys make.

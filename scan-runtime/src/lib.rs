@@ -124,7 +124,7 @@ mod time_limit;
 #[cfg(feature = "cuda")]
 mod tune;
 
-pub use arrays::fields::Columns;
+pub use arrays::fields::Fields;
 #[cfg(feature = "cuda")]
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use call::ScanProgress;

@@ -11,7 +11,7 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
+//! [`flip`], [`map`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
 //! the elements, [`flat_map`] gives several results of each.
 
 use crate::{
@@ -23,14 +23,14 @@ use std::marker::PhantomData;
 mod filter;
 mod flat_map;
 mod flip;
-mod lifted;
+mod map;
 mod pair;
 mod with_exclusive;
 
 pub use filter::{Candidate, Filter, Kept, filter};
 pub use flat_map::{FlatMap, Placed, Several, flat_map};
 pub use flip::{Flip, flip};
-pub use lifted::{Lifted, lifted};
+pub use map::{Map, map};
 pub use pair::{Both, Pair, pair};
 pub use with_exclusive::{ExclusiveInclusive, WithExclusive, with_exclusive};
 
@@ -61,7 +61,7 @@ use sealed::Sealed;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no arithmetic",
     label = "not a number",
-    note = "for elements that are no numbers write an operator, a function of two elements marked `#[scan_op]`; or make a number of each by `ops::lifted::<function, _>(operator)`"
+    note = "for elements that are no numbers write an operator, a function of two elements marked `#[scan_op]`; or make a number of each by `ops::map::<function, _>(operator)`"
 )]
 pub trait Number: ScanElement + PartialOrd + Sealed {
     /// The identity of addition. `0.0` for floats, where it changes no value but the sign of `-0.0`.

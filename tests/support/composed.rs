@@ -44,13 +44,12 @@ pub fn weight(x: Narrow) -> u64 {
 }
 
 /// The operator of [`composed`].
-pub type Composed =
-    ops::Pair<ops::Lifted<letter, Automaton>, ops::Pair<ops::Flip<Lifting>, ops::Lifted<weight, Modular>>>;
+pub type Composed = ops::Pair<ops::Map<letter, Automaton>, ops::Pair<ops::Flip<Lifting>, ops::Map<weight, Modular>>>;
 
 /// Three operators over one input, of which two have parameters and two do not commute.
 pub fn composed(modulus: u64) -> Composed {
     ops::pair(
-        ops::lifted::<letter, _>(quotes(b'"')),
-        ops::pair(ops::flip(Lifting), ops::lifted::<weight, _>(Modular { modulus })),
+        ops::map::<letter, _>(quotes(b'"')),
+        ops::pair(ops::flip(Lifting), ops::map::<weight, _>(Modular { modulus })),
     )
 }

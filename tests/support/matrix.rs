@@ -5,7 +5,7 @@ use std::{error::Error, fmt::Debug};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, OffsetWidth, ScanSpec};
 use scan_runtime::{
-    Columns, Run, Scan, ScanElement, ScanOp, Scanner,
+    Fields, Run, Scan, ScanElement, ScanOp, Scanner,
     arrays::{gather, previous, scatter},
     ops, scan_op,
 };
@@ -288,7 +288,7 @@ impl ScanOp for Register {
 pub type Found<Op> = (Vec<<Op as ScanOp>::Output>, Option<<Op as ScanOp>::Carry>);
 
 /// An operator of the matrix: over maps, with two fields in its outputs, and not commutative.
-pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + PartialEq> {
+pub trait Operator: ColumnsOperator<Input = MapU32, Output: Fields + Debug + PartialEq> {
     /// The initial value of the segment with this index.
     fn value_of_segment(index: u64) -> Self::Carry;
 

@@ -147,6 +147,21 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
         stream.clone_dtoh(&most.on(stream).rows(2).init_each(&before).run(&x)?)?,
         vec![3, 4, 9],
     )?;
+    let along = most.on(stream).along(axis.clone());
+    same("reduce along", stream.clone_dtoh(&along.run(&x)?)?, vec![4, 5, 6])?;
+    same("reduce along, init_each", stream.clone_dtoh(&along.clone().init_each(&before).run(&x)?)?, vec![4, 5, 9])?;
+    let handle = along.prepare(6)?;
+    handle.run_into(&x, &mut y.slice_mut(..3))?;
+    same("a handle of a reduction along an axis", stream.clone_dtoh(&y.slice(..3))?, vec![4, 5, 6])?;
+    let of_rows = most.on(stream).along(Axis::of(&[2, 3], 1)?);
+    same("reduce along the last axis", stream.clone_dtoh(&of_rows.run(&x)?)?, vec![3, 6])?;
+    let transposed = most.on(stream).along(Axis::of(&[3, 2], 1)?.input_strides(&[1, 3])?);
+    same("reduce along, transposed", stream.clone_dtoh(&transposed.run(&x)?)?, vec![4, 5, 6])?;
+    let one = most.on(stream).along(Axis::of(&[6, 1], 0)?);
+    same("reduce one column", stream.clone_dtoh(&one.run(&x)?)?, vec![6])?;
+    same("two values for one column", one.init_each(&values).run(&x).is_err(), true)?;
+    let no_rows = most.on(stream).along(Axis::of(&[0, 3], 0)?);
+    same("reduce no elements", stream.clone_dtoh(&no_rows.run(&none.slice(..0))?)?, vec![0; 3])?;
     let mut count = stream.alloc_zeros::<u64>(1)?;
     most.on(stream).by_keys(&keys).count_into(&mut count).run_into(&x, &mut y)?;
     same("reduce by keys", stream.clone_dtoh(&y.slice(..3))?, vec![2, 5, 6])?;
@@ -182,6 +197,12 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     let handle = reduce.on(stream).prepare_like((&gates, &tokens), &mut last, 9)?;
     handle.run_into((&gates, &tokens), &mut last)?;
     same("a handle of several arrays", stream.clone_dtoh(&last)?, vec![states[5]])?;
+    let columns = reduce.on(stream).along(Axis::of(&[2, 3], 0)?).run((&gates, &tokens))?;
+    let of_columns = Scanner::cpu().reduce(Recurrence).along(Axis::of(&[2, 3], 0)?).run(&steps)?;
+    same("several arrays along an axis", stream.clone_dtoh(&columns)?, of_columns.clone())?;
+    let strides = arrays::strided(&gates, &[3, 1]);
+    let columns = reduce.on(stream).along(Axis::of(&[2, 3], 0)?).run((strides, &tokens))?;
+    same("an array with strides of its own", stream.clone_dtoh(&columns)?, of_columns)?;
     let last = reduce.on(stream).rows(3).run((&gates, gather(&tokens, &order)))?;
     let steps = [&steps[..3], &steps[3..]].map(|row| Scanner::cpu().reduce(Recurrence).run(row));
     let rows = steps.into_iter().collect::<Result<Vec<_>, _>>()?;

@@ -60,6 +60,6 @@ fn main() {
     let _ = scan.run_into((&gates, &tokens, &tokens), &mut states);
     let _ = scan.run_into((&gates, &tokens), (&mut states,));
     let mut read = [0_u8; 9];
-    let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_computed((&mut read,)));
-    let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_computed((arrays::discard(),)));
+    let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_by_output((&mut read,)));
+    let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_by_output((arrays::discard(),)));
 }

@@ -1,8 +1,8 @@
 //! Traits that kernels rely on: nothing but the crate and its macros implements them.
 
 use scan_runtime::{
-    Columns, Device, Host, ScanElement, ScanFn,
-    __private::{Callee, Fields, ScanMap},
+    Fields, Device, Host, ScanElement, ScanFn,
+    __private::{Callee, FieldTuple, ScanMap},
     arrays::{Index, Input, Output, PlacedAt},
     cudarc::driver::{CudaSlice, DeviceRepr},
     scan_codegen::{ElementType, Primitive},
@@ -46,7 +46,7 @@ unsafe impl Input<u32, Device> for Mine {}
 
 unsafe impl Output<u32, Device> for Mine {}
 
-unsafe impl Fields for Side {}
+unsafe impl FieldTuple for Side {}
 
 /// An element with a layout of another type.
 #[derive(Clone, Copy)]
@@ -60,8 +60,8 @@ unsafe impl ScanElement for Unmarked {
     }
 }
 
-unsafe impl Columns for Unmarked {
-    type Fields = (u32,);
+unsafe impl Fields for Unmarked {
+    type Tuple = (u32,);
     fn from_fields(_: (u32,)) -> Self {
         Unmarked(0)
     }

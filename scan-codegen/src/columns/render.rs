@@ -45,9 +45,10 @@ struct ColumnsWords<'a> {
     packed_words: u32,
     polled_at_once: u32,
     rolled_steps: bool,
-    /// Whether each column has an initial value of its own, and a total.
+    /// Whether each column has an initial value of its own.
     initial_values: bool,
-    totals: bool,
+    /// The total of a column, if that is asked for.
+    total: &'static str,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
     /// Bytes of an element.
@@ -262,7 +263,11 @@ pub(crate) fn rooms_of<'a>(
             polled_at_once: plan.polled_at_once,
             rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
             initial_values: spec.initial_values,
-            totals: spec.totals,
+            total: match (spec.totals, spec.projects) {
+                (false, _) => "",
+                (true, false) => "carry_of(ends.of[w])",
+                (true, true) => "output_at_end(op, ends.of[w])",
+            },
             input_arrays,
             output_arrays,
             input_bytes: plan.input_bytes(),

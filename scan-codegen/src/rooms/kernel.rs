@@ -44,6 +44,7 @@ impl KernelWords {
         let length = if spec.length_on_device { ", const unsigned long long* length" } else { "" };
         let (total, total_of_each) = match (spec.total, spec.totals) {
             (true, _) => (", Carry* total", ""),
+            (_, true) if spec.projects => (", Output* totals", ", totals"),
             (_, true) => (", Carry* totals", ", totals"),
             _ => ("", ""),
         };

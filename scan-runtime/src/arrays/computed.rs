@@ -7,7 +7,7 @@ use super::{
     fields::{Lengths, for_tuples_of_fifteen},
     host::HostOutput,
 };
-use crate::{Columns, Error, ScanElement, SegmentOffset, cpu::Apart, room::room, sealed::Sealed};
+use crate::{Error, Fields, ScanElement, SegmentOffset, cpu::Apart, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
 use {
     super::device::{Described, DeviceOutput, NO_MEMORY, Words},
@@ -17,7 +17,7 @@ use {
 
 /// The arrays of outputs whose first field is the place of the others.
 #[derive(Debug)]
-pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
+pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
@@ -79,7 +79,7 @@ pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 /// let keys = [7, 7, 4, 4, 4, 9];
 /// let before = [0, 7, 7, 4, 4, 4];
 /// let (mut runs, mut begins) = ([0; 6], [0; 6]);
-/// let outputs = arrays::scatter_computed((&mut runs, &mut begins));
+/// let outputs = arrays::scatter_by_output((&mut runs, &mut begins));
 /// let scan = Scanner::new()?.scan(Runs);
 /// let count = scan.with_total().run_into((arrays::indices(), &keys, &before), outputs)?;
 /// assert_eq!((count, &runs[..3], &begins[..3]), (Some(3), &[7, 4, 9][..], &[0, 2, 5][..]));
@@ -148,14 +148,14 @@ pub struct ScatterComputed<Arrays>(pub(crate) Arrays);
 ///
 /// let text = "Ein Käfer 🪲 läuft";
 /// let mut units = vec![0; text.len()];
-/// let outputs = arrays::scatter_computed((&mut units,));
+/// let outputs = arrays::scatter_by_output((&mut units,));
 /// let read = Scanner::new()?.scan(Utf16).with_total().run_into(text.as_bytes(), outputs)?;
 /// units.truncate(read.map_or(0, |read| read.units as usize));
 /// assert_eq!(String::from_utf16_lossy(&units), text);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-pub fn scatter_computed<Arrays>(arrays: Arrays) -> ScatterComputed<Arrays> {
-    ScatterComputed(arrays)
+pub fn scatter_by_output<Arrays>(arrays: Arrays) -> ScatterByOutput<Arrays> {
+    ScatterByOutput(arrays)
 }
 
 /// A field of an output that goes to places of type `P`: to one, or, of an array of items, item `j` to place `j`.
@@ -242,9 +242,9 @@ macro_rules! on_host {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: what is held has room for so many items of each field.
         unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized),*> HostOutput<T>
-            for ScatterComputed<($(&'a mut $array,)*)>
+            for ScatterByOutput<($(&'a mut $array,)*)>
         where
-            T: Columns<Fields = (Place, $($field,)*)>,
+            T: Fields<Tuple = (Place, $($field,)*)>,
             Place: ScanElement,
             $($field: PlacedAt<Place>, $array: AsMut<[<$field as PlacedAt<Place>>::Item]>,)*
         {
@@ -288,9 +288,9 @@ macro_rules! on_device {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: the buffers have as many items as is told, and kernels touch no others.
         unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized),*> DeviceOutput<T>
-            for ScatterComputed<($(&'a mut $array,)*)>
+            for ScatterByOutput<($(&'a mut $array,)*)>
         where
-            T: Columns<Fields = (Place, $($field,)*)>,
+            T: Fields<Tuple = (Place, $($field,)*)>,
             Place: ScanElement,
             $($field: PlacedAt<Place>, $array: DeviceBufferMut<<$field as PlacedAt<Place>>::Item>,)*
         {

@@ -6,7 +6,7 @@ use scan_codegen::ArrayKind;
 use super::{Layout, One, PerField, fields::for_tuples};
 pub(super) use crate::device::arrays::NO_MEMORY;
 pub(super) use crate::device::arrays::{Described, Words};
-use crate::{Columns, DeviceBuffer, DeviceBufferMut, ScanElement, sealed::Sealed};
+use crate::{DeviceBuffer, DeviceBufferMut, Fields, ScanElement, sealed::Sealed};
 
 /// An [`Input`](super::Input) of elements of type `T` in device memory.
 ///
@@ -63,7 +63,7 @@ macro_rules! tuples {
         // SAFETY: the arrays are those of the fields, in their order.
         unsafe impl<T, $($field: ScanElement, $array),*> DeviceInput<T> for ($($array,)*)
         where
-            T: Columns<Fields = ($($field,)*)>,
+            T: Fields<Tuple = ($($field,)*)>,
             $($array: DeviceInput<$field, Layout = One>,)*
         {
             const SEALED: Sealed = Sealed;
@@ -79,7 +79,7 @@ macro_rules! tuples {
         // SAFETY: as above.
         unsafe impl<T, $($field: ScanElement, $array),*> DeviceOutput<T> for ($($array,)*)
         where
-            T: Columns<Fields = ($($field,)*)>,
+            T: Fields<Tuple = ($($field,)*)>,
             $($array: DeviceOutput<$field, Layout = One>,)*
         {
             const SEALED: Sealed = Sealed;

@@ -16,23 +16,23 @@ use crate::{
 ///
 /// # Safety
 ///
-/// [`Fields`](Columns::Fields) has the types of the fields that the layout tells of, in their order.
+/// [`Tuple`](Fields::Tuple) has the types of the fields that the layout tells of, in their order.
 /// `#[scan_element]` sees to it; nothing else can implement the trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no fields that can be in arrays of their own",
     label = "one array instead of a tuple",
     note = "a tuple of arrays is for a struct marked `#[scan_element]`, with at most 16 fields, each as visible as the struct or a primitive"
 )]
-pub unsafe trait Columns: Sized {
+pub unsafe trait Fields: Sized {
     #[doc(hidden)]
     const SEALED: ByMacro;
     /// The fields, as a tuple.
     #[doc(hidden)]
-    type Fields: Fields;
+    type Tuple: FieldTuple;
     #[doc(hidden)]
-    fn from_fields(fields: Self::Fields) -> Self;
+    fn from_fields(fields: Self::Tuple) -> Self;
     #[doc(hidden)]
-    fn into_fields(self) -> Self::Fields;
+    fn into_fields(self) -> Self::Tuple;
 }
 
 /// An array in host memory; or one without memory, whose items are their indices.
@@ -64,7 +64,7 @@ impl Default for HostArray {
 /// It is sealed: nothing outside this crate implements it.
 #[doc(hidden)]
 #[allow(private_interfaces, reason = "sealed: nobody else calls what names private types")]
-pub unsafe trait Fields: Copy + Send + Sync + 'static {
+pub unsafe trait FieldTuple: Copy + Send + Sync + 'static {
     const SEALED: Sealed;
     /// Where the arrays begin.
     type At: Copy;
@@ -126,7 +126,7 @@ macro_rules! tuples {
     ($(($($field:ident $_array:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
         #[allow(private_interfaces, reason = "as of the trait")]
-        unsafe impl<$($field: ScanElement),*> Fields for ($($field,)*) {
+        unsafe impl<$($field: ScanElement),*> FieldTuple for ($($field,)*) {
             const SEALED: Sealed = Sealed;
             type At = ($(*mut $field,)*);
             fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray)) {
@@ -181,7 +181,7 @@ impl Lengths {
     #[inline]
     pub(crate) fn len(&self) -> Result<Option<usize>, Error> {
         match (self.odd, self.len) {
-            (Some((column, len)), Some(first)) => Err(Error::ColumnLength { what: self.what, column, len, first }),
+            (Some((array, len)), Some(first)) => Err(Error::ArrayLength { what: self.what, array, len, first }),
             (_, len) => Ok(len),
         }
     }

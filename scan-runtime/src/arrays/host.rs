@@ -7,7 +7,7 @@ use super::{
     fields::{Lengths, for_tuples},
 };
 use crate::{
-    Columns, Error, ScanElement, SegmentOffset,
+    Error, Fields, ScanElement, SegmentOffset,
     cpu::{Apart, Reader, Writer},
     sealed::Sealed,
 };
@@ -81,8 +81,8 @@ impl Lanes<'_> {
     }
 }
 
-fn same_len(what: &'static str, column: usize, len: usize, first: usize) -> Result<(), Error> {
-    if len == first { Ok(()) } else { Err(Error::ColumnLength { what, column, len, first }) }
+fn same_len(what: &'static str, array: usize, len: usize, first: usize) -> Result<(), Error> {
+    if len == first { Ok(()) } else { Err(Error::ArrayLength { what, array, len, first }) }
 }
 
 /// The places of an array, of which there are `len`: all are among `count`.
@@ -158,7 +158,7 @@ macro_rules! tuples {
         // SAFETY: the arrays are those of the fields, in their order.
         unsafe impl<T, $($field: ScanElement, $array),*> HostInput<T> for ($($array,)*)
         where
-            T: Columns<Fields = ($($field,)*)>,
+            T: Fields<Tuple = ($($field,)*)>,
             $($array: HostInput<$field, Layout = One, At = *const $field>,)*
         {
             const SEALED: Sealed = Sealed;
@@ -181,7 +181,7 @@ macro_rules! tuples {
         // SAFETY: as above.
         unsafe impl<T, $($field: ScanElement, $array),*> HostOutput<T> for ($($array,)*)
         where
-            T: Columns<Fields = ($($field,)*)>,
+            T: Fields<Tuple = ($($field,)*)>,
             $($array: HostOutput<$field, Layout = One, At = *mut $field>,)*
         {
             const SEALED: Sealed = Sealed;

@@ -17,7 +17,7 @@
 //! | an item for each element, at a place from another array | [`gather`] | [`scatter`] |
 //! | the item before each element, or the one after it, with an edge value | [`previous`], [`next`] | |
 //! | an item for each element along an axis, at strides of its own, which may repeat it | [`strided`] | |
-//! | items for some elements, at places that the operator computes: none, one, or up to `K` an element | | [`scatter_computed`] |
+//! | items for some elements, at places that the operator computes: none, one, or up to `K` an element | | [`scatter_by_output`] |
 //! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
 //!
 //! ```
@@ -77,7 +77,7 @@ pub(crate) mod strided;
 
 use scan_codegen::Arrays;
 
-pub use computed::{PlacedAt, ScatterComputed, scatter_computed};
+pub use computed::{PlacedAt, ScatterByOutput, scatter_by_output};
 #[cfg(feature = "cuda")]
 pub(crate) use device::{DeviceInput, DeviceOutput};
 pub use discard::{Discard, discard};
@@ -132,7 +132,7 @@ pub unsafe trait Input<T, M: Memory> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an output of results of type `{T}` in the memory of this call",
     label = "not an output of `{T}`",
-    note = "an output is a mutable slice (after `.on(&stream)` a device slice or mutable view), what the module `arrays` makes, or a tuple with one of these for each field of a struct, in the order of declaration (in `scatter_computed` slices alone, one for each field after the place)"
+    note = "an output is a mutable slice (after `.on(&stream)` a device slice or mutable view), what the module `arrays` makes, or a tuple with one of these for each field of a struct, in the order of declaration (in `scatter_by_output` slices alone, one for each field after the place)"
 )]
 pub unsafe trait Output<T, M: Memory> {
     #[doc(hidden)]

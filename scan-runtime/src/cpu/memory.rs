@@ -3,7 +3,7 @@
 use super::Places;
 use crate::{
     ScanOp,
-    arrays::fields::{Columns, Fields, HostArray},
+    arrays::fields::{FieldTuple, Fields, HostArray},
 };
 #[cfg(feature = "cuda")]
 use crate::{call::HostPlaces, few::Few};
@@ -194,27 +194,27 @@ impl<T> Writer<T> for *mut T {
 /// An array for each field.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Apart<F: Fields>(pub(crate) F::At);
+pub struct Apart<F: FieldTuple>(pub(crate) F::At);
 
-impl<F: Fields> Clone for Apart<F> {
+impl<F: FieldTuple> Clone for Apart<F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F: Fields> Copy for Apart<F> {}
+impl<F: FieldTuple> Copy for Apart<F> {}
 
 #[allow(private_interfaces, reason = "as of the trait")]
-impl<T: Columns> Reader<T> for Apart<T::Fields> {
+impl<T: Fields> Reader<T> for Apart<T::Tuple> {
     #[inline(always)]
     unsafe fn read(self, index: usize) -> T {
         // SAFETY: the caller vouches for the index.
-        T::from_fields(unsafe { Fields::read(self.0, index) })
+        T::from_fields(unsafe { FieldTuple::read(self.0, index) })
     }
 
     unsafe fn skip(self, index: usize) -> Self {
         // SAFETY: the caller vouches for the index.
-        Apart(unsafe { T::Fields::skip(self.0, index) })
+        Apart(unsafe { T::Tuple::skip(self.0, index) })
     }
 
     fn pointer(self) -> Option<*const T> {
@@ -222,12 +222,12 @@ impl<T: Columns> Reader<T> for Apart<T::Fields> {
     }
 
     fn arrays(self, each: &mut dyn FnMut(HostArray)) {
-        T::Fields::arrays(self.0, each);
+        T::Tuple::arrays(self.0, each);
     }
 }
 
 #[allow(private_interfaces, reason = "as of the trait")]
-impl<T: Columns> Writer<T> for Apart<T::Fields> {
+impl<T: Fields> Writer<T> for Apart<T::Tuple> {
     #[inline(always)]
     unsafe fn write(self, index: usize, value: T) {
         // SAFETY: the caller vouches for the index.
@@ -236,7 +236,7 @@ impl<T: Columns> Writer<T> for Apart<T::Fields> {
 
     unsafe fn skip(self, index: usize) -> Self {
         // SAFETY: the caller vouches for the index.
-        Apart(unsafe { T::Fields::skip(self.0, index) })
+        Apart(unsafe { T::Tuple::skip(self.0, index) })
     }
 
     fn pointer(self) -> Option<*mut T> {
@@ -244,7 +244,7 @@ impl<T: Columns> Writer<T> for Apart<T::Fields> {
     }
 
     fn arrays(self, each: &mut dyn FnMut(HostArray)) {
-        T::Fields::arrays(self.0, each);
+        T::Tuple::arrays(self.0, each);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use cudarc::driver::{CudaStream, result, sys};
-use scan_codegen::{Axis, ColumnLayout};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnLayout};
 
 use super::{
     arrays::{DeviceArray, DeviceArrayMut, ErasedInput, ErasedOutput, Found, Words},
@@ -181,6 +181,10 @@ impl<'a> DeviceCall<'a> {
         Request { heads, initial, totals, len_on_device, layouts, ..request }
     }
 
+    fn reduces(&self) -> bool {
+        self.request(Totals::None, Layouts::default()).reduction.is_some()
+    }
+
     /// How many results a reduction has.
     pub(crate) fn results(&self, len: usize) -> Result<usize, Error> {
         self.heads.segments(len).ok_or(Error::UnknownSegments { heads: self.heads.kind.name() })
@@ -238,15 +242,29 @@ impl<'a> DeviceCall<'a> {
         }
     }
 
+    /// Whether it is a reduction of columns that are no rows.
+    fn reduces_columns(&self, request: &Request) -> bool {
+        let has_strides = request.layouts.input.1.any(|kind| kind == ArrayKind::Strided);
+        let is_of_columns = |axis: &Arc<AxisLayout>| has_strides || !axis.is_of_rows(request);
+        request.reduction.is_some() && self.axis.as_ref().is_some_and(is_of_columns)
+    }
+
     /// The request of `len` elements, if it is a scan, or a reduction that kernels can do. The kernels of reductions
-    /// read one slice. Other inputs are scanned as one row, whose last result is the result.
+    /// read one slice. Other inputs are scanned as one row, whose last result is the result. Of columns the results are
+    /// the totals of a scan whose results are not written.
     fn reducible(&self, request: Request, len: usize) -> Result<Request, Error> {
         let (slices, Request { heads, layouts, .. }) = (Layouts::default(), request);
         let refuse = |what| Err(Error::ReduceOnDevice { what });
         match request.initial {
             _ if request.reduction.is_none() => Ok(request),
-            _ if self.axis.is_some() => refuse("along an axis"),
             _ if layouts.output != slices.output => refuse("into other arrays than one slice"),
+            Initial::Each if self.axis.as_ref().is_some_and(|axis| axis.layout().is_empty()) => {
+                refuse("without elements, with an initial value for each column")
+            }
+            _ if self.reduces_columns(&request) => {
+                let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+                Ok(Request { totals: Totals::PerSegment, layouts: Layouts { output, ..layouts }, ..request })
+            }
             Initial::Each if self.heads.has_offsets() => {
                 refuse("with an initial value for each segment between offsets")
             }
@@ -302,7 +320,10 @@ impl<'a> DeviceCall<'a> {
         }
         output.words(stream, &mut writing);
         let totals = totals.into_array().map(|totals| totals.pointer(stream));
-        let total = totals.as_ref().map_or(0, |(pointer, _writing)| *pointer);
+        let total = match self.reduces_columns(&request) {
+            true => writing.take_pointer(),
+            false => totals.as_ref().map_or(0, |(pointer, _writing)| *pointer),
+        };
         let axis = self.axis.as_ref().filter(|axis| !axis.is_of_rows(&request));
         let columns = own.as_ref().or(axis.map(|axis| axis.layout()));
         let read = if in_place { writing.words() } else { reading.words() };
@@ -329,12 +350,17 @@ impl<'a> DeviceCall<'a> {
             }
             let (needed, room) = (axis.input_len(), axis.output_len());
             along.check_length(if in_place { "buffer" } else { "input" }, input.unwrap_or(needed), needed)?;
+            if self.reduces() {
+                let why = "a reduction writes one result for each column";
+                expect_len("output", output.unwrap_or_default(), axis.columns(), why)?;
+                return Ok((axis.len(), axis.columns()));
+            }
             if !in_place {
                 along.check_length("output", output.unwrap_or(room), room)?;
             }
             return Ok((axis.len(), axis.len()));
         }
-        if self.request(Totals::None, Layouts::default()).reduction.is_none() {
+        if !self.reduces() {
             let len = common_len(input, output)?;
             return Ok((len, len));
         }
@@ -488,7 +514,7 @@ impl<'a> DeviceCall<'a> {
                 // SAFETY: the caller vouches for the buffers; what the call brings is borrowed from live slices, whose
                 // lengths have been checked.
                 Way::Prepared(handle) => unsafe { handle.work.enqueue(stream, side, buffers, results) }?,
-                Way::Call(call, _) if self.axis.is_some() => {
+                Way::Call(call, _) if buffers.columns.is_some() => {
                     // SAFETY: as above.
                     unsafe { call.enqueue(device, stream, &request, buffers, side) }?;
                 }
@@ -622,19 +648,17 @@ impl<'a> DeviceCall<'a> {
             return Err(Error::LengthOnDevice);
         }
         if let Some(along) = self.axis.as_deref() {
-            let axis = &along.axis;
-            if axis.output_len() != axis.len() {
+            let (axis, reduces) = (&along.axis, self.reduces());
+            if axis.output_len() != axis.len() && !reduces {
                 return Err(along.gaps());
             }
             let needed = axis.input_len();
-            return along.check_length("input", found.unwrap_or(needed), needed).map(|()| axis.len());
+            along.check_length("input", found.unwrap_or(needed), needed)?;
+            return Ok(if reduces { axis.columns() } else { axis.len() });
         }
         let len = found.ok_or(Error::UnknownLength)?;
         self.heads.check(len)?;
-        match self.request(Totals::None, Layouts::default()).reduction {
-            Some(_) => self.results(len),
-            None => Ok(len),
-        }
+        if self.reduces() { self.results(len) } else { Ok(len) }
     }
 
     /// How many segments there are, each of which has a total.

@@ -30,7 +30,7 @@ impl<Op: ScanOp> Scan<Op> {
     ///
     /// let filter = Scanner::cpu().scan(ops::filter::<f32>());
     /// let (flags, values, mut kept) = ([false; 0], arrays::gather(&[0.0_f32; 0], &[0_u32; 0]), [0.0; 0]);
-    /// let kernels = filter.kernels_like((&flags, values), arrays::scatter_computed((&mut kept,)));
+    /// let kernels = filter.kernels_like((&flags, values), arrays::scatter_by_output((&mut kept,)));
     /// Bundle::new().architecture("sm_90").with(&kernels).write("kernels.scan")?;
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```

@@ -73,7 +73,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Scan::run), [`Error::Length`] if the lengths differ, [`Error::ColumnLength`] if the arrays of the
+    /// As [`run`](Scan::run), [`Error::Length`] if the lengths differ, [`Error::ArrayLength`] if the arrays of the
     /// input, or those of the output, are not of one length, [`Error::UnknownLength`] if none has a length,
     /// [`Error::IndexOutOfBounds`] for an index that is not in its array, and [`Error::ComputedIndex`] for one that the
     /// operator computes. After an error the output's content is unspecified.

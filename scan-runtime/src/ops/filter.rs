@@ -27,7 +27,7 @@ pub struct Kept<T, P = u32> {
 
 /// An operator that keeps some of the elements, in their order: stream compaction. The total is how many these are.
 ///
-/// Run it into [`scatter_computed`](crate::arrays::scatter_computed), which writes
+/// Run it into [`scatter_by_output`](crate::arrays::scatter_by_output), which writes
 /// what is kept to the beginning of an array. A function from an element to a [`Candidate`] says what that is, and may
 /// change it; without one the inputs are an array of flags and one of values.
 ///
@@ -42,14 +42,14 @@ pub struct Kept<T, P = u32> {
 /// let scanner = Scanner::new()?;
 /// let x = [3.0, -1.0, 0.5, 0.0, 2.0];
 /// let mut kept = [0.0; 5];
-/// let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter()));
-/// let count = scan.with_total().run_into(&x, arrays::scatter_computed((&mut kept,)))?;
+/// let scan = scanner.scan(ops::map::<positive, _>(ops::filter()));
+/// let count = scan.with_total().run_into(&x, arrays::scatter_by_output((&mut kept,)))?;
 /// assert_eq!((count, &kept[..3]), (Some(3), &[3.0, 0.5, 2.0][..]));
 ///
 /// // Flags and values in two arrays.
 /// let (flags, values) = ([true, false, true], [10_u64, 20, 30]);
 /// let mut kept = [0; 3];
-/// scanner.scan(ops::filter()).run_into((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
+/// scanner.scan(ops::filter()).run_into((&flags, &values), arrays::scatter_by_output((&mut kept,)))?;
 /// assert_eq!(kept, [10, 30, 0]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
@@ -85,7 +85,7 @@ impl<T> Filter<T> {
     ///
     /// let (flags, values, mut kept) = ([true, false, true], [10_i8, 20, 30], [0; 3]);
     /// let scan = Scanner::new()?.scan(ops::filter().places::<u64>());
-    /// let count = scan.with_total().run_into((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
+    /// let count = scan.with_total().run_into((&flags, &values), arrays::scatter_by_output((&mut kept,)))?;
     /// assert_eq!((count, kept), (Some(2_u64), [10, 30, 0]));
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```

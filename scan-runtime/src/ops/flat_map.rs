@@ -27,7 +27,7 @@ pub struct Placed<T, const K: usize, P = u32> {
 
 /// An operator that gives 0 to `K` items for each element, one after the other. The total is how many these are.
 ///
-/// Run it into [`scatter_computed`](crate::arrays::scatter_computed), which writes
+/// Run it into [`scatter_by_output`](crate::arrays::scatter_by_output), which writes
 /// the items to the beginning of an array. A function from an element to [`Several`] says which they are; without one
 /// the inputs are an array of counts and one of arrays of items.
 ///
@@ -45,9 +45,9 @@ pub struct Placed<T, const K: usize, P = u32> {
 ///     }
 /// }
 ///
-/// let scan = Scanner::new()?.scan(ops::lifted::<escaped, _>(ops::flat_map()));
+/// let scan = Scanner::new()?.scan(ops::map::<escaped, _>(ops::flat_map()));
 /// let mut html = [0; 40];
-/// let len = scan.with_total().run_into(b"a<b && b>c", arrays::scatter_computed((&mut html,)))?;
+/// let len = scan.with_total().run_into(b"a<b && b>c", arrays::scatter_by_output((&mut html,)))?;
 /// assert_eq!(&html[..len.unwrap_or_default() as usize], b"a&lt;b &amp;&amp; b&gt;c");
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```

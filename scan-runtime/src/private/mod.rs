@@ -3,7 +3,7 @@
 //! An operator's text is stored in constants, and values that only Rust knows in functions without arguments. So it
 //! adds data to the user's program and hardly any code.
 
-pub use crate::arrays::fields::{Columns, Fields};
+pub use crate::arrays::fields::{FieldTuple, Fields};
 pub use crate::cpu::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 pub use crate::element::bytes_of;
 pub use crate::parameters::{Parameter, Parameters};

@@ -5,7 +5,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use scan_runtime::{
     Device, Prepared, ScanElement, ScanOp, Scanner,
-    arrays::{gather, indices, scatter, scatter_computed},
+    arrays::{gather, indices, scatter, scatter_by_output},
     cudarc::driver::{CudaSlice, CudaStream},
     ops, scan_element, scan_fn, scan_op,
 };
@@ -163,15 +163,15 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { tokens, states, .. } = &mut *arrays.borrow_mut();
         let tokens = tokens.slice(..len);
-        let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter()));
-        Ok(scan.on(&buffers.stream).run_into(&tokens, scatter_computed((states,)))?)
+        let scan = scanner.scan(ops::map::<positive, _>(ops::filter()));
+        Ok(scan.on(&buffers.stream).run_into(&tokens, scatter_by_output((states,)))?)
     });
     entrants.push(entrant("three of seven tokens kept, 5.7 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { tokens, states, .. } = &mut *arrays.borrow_mut();
         let tokens = tokens.slice(..len);
-        let scan = scanner.scan(ops::lifted::<expanded, _>(ops::flat_map()));
-        Ok(scan.on(&buffers.stream).run_into(&tokens, scatter_computed((states,)))?)
+        let scan = scanner.scan(ops::map::<expanded, _>(ops::flat_map()));
+        Ok(scan.on(&buffers.stream).run_into(&tokens, scatter_by_output((states,)))?)
     });
     entrants.push(entrant("none to two results a token, 8 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {

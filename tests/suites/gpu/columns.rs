@@ -31,7 +31,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let (gates, tokens) = (stream.clone_htod(&[1_u32; 7])?, stream.clone_htod(&[1_u32; 6])?);
         let mut states = stream.alloc_zeros::<u32>(7)?;
         let found = scanner.scan(Recurrence).on(&stream).run_into((&gates, &tokens), &mut states);
-        ensure(matches!(found, Err(Error::ColumnLength { column: 1, .. })), || "7 gates and 6 tokens".to_owned())
+        ensure(matches!(found, Err(Error::ArrayLength { array: 1, .. })), || "7 gates and 6 tokens".to_owned())
     });
 }
 

@@ -4,7 +4,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Axis, Error, ScanOp, Scanner, Staging,
-    arrays::{discard, gather, indices, next, previous, scatter, scatter_computed, strided},
+    arrays::{discard, gather, indices, next, previous, scatter, scatter_by_output, strided},
     ops, scan_fn,
 };
 use scan_tests::{
@@ -342,12 +342,12 @@ fn computed() -> Outcome {
                 (stream.clone_htod(&vec![7_u32; room])?, stream.clone_htod(&vec![7_u8; less])?);
             let run = scan.on(&stream);
             if prepared {
-                let like = scatter_computed((&mut registers, &mut low));
+                let like = scatter_by_output((&mut registers, &mut low));
                 let handle = run.prepare_like((&places, &steps), like, len)?;
-                let outputs = scatter_computed((&mut registers, &mut low));
+                let outputs = scatter_by_output((&mut registers, &mut low));
                 handle.run_into((&places, &steps), outputs)?;
             } else {
-                run.run_into((&places, &steps), scatter_computed((&mut registers, &mut low)))?;
+                run.run_into((&places, &steps), scatter_by_output((&mut registers, &mut low)))?;
             }
             let same = stream.clone_dtoh(&registers)? == wanted && stream.clone_dtoh(&low)? == wanted_low;
             ensure(same, || format!("{spec}, {len} elements, prepared: {prepared}"))?;
@@ -380,12 +380,12 @@ fn several() -> Outcome {
                 (stream.clone_htod(&vec![7_u32; 3 * len + 1])?, stream.clone_htod(&vec![[7_u16; 2]; len])?);
             let run = scan.on(&stream);
             if prepared {
-                let like = scatter_computed((&mut registers, &mut halves));
+                let like = scatter_by_output((&mut registers, &mut halves));
                 let handle = run.prepare_like((&places, &steps), like, len)?;
-                let outputs = scatter_computed((&mut registers, &mut halves));
+                let outputs = scatter_by_output((&mut registers, &mut halves));
                 handle.run_into((&places, &steps), outputs)?;
             } else {
-                run.run_into((&places, &steps), scatter_computed((&mut registers, &mut halves)))?;
+                run.run_into((&places, &steps), scatter_by_output((&mut registers, &mut halves)))?;
             }
             let same = stream.clone_dtoh(&registers)? == wanted && stream.clone_dtoh(&halves)? == wanted_halves;
             ensure(same, || format!("{spec}, {len} elements, prepared: {prepared}"))?;
@@ -394,7 +394,7 @@ fn several() -> Outcome {
         let text = text(len);
         let (wanted, wanted_kinds) = tokens_of(&text);
         let (mut numbers, mut kinds) = (vec![0; wanted.len()], vec![0; wanted.len()]);
-        let outputs = scatter_computed((&mut numbers, &mut kinds));
+        let outputs = scatter_by_output((&mut numbers, &mut kinds));
         let read = scanner.scan(Tokenizer).with_total().run_into(&text, outputs)?;
         let same = read.map(|read| read.tokens as usize) == Some(wanted.len()) && numbers == wanted;
         ensure(same && kinds == wanted_kinds, || format!("tokens in host memory, {len}"))?;
@@ -402,7 +402,7 @@ fn several() -> Outcome {
         let (mut numbers, mut kinds) =
             (stream.alloc_zeros::<u32>(wanted.len().max(1))?, stream.alloc_zeros::<u8>(wanted.len().max(1))?);
         let mut read = stream.clone_htod(&[Reading { number: 0, is_open: false, tokens: 0 }])?;
-        let outputs = scatter_computed((&mut numbers, &mut kinds));
+        let outputs = scatter_by_output((&mut numbers, &mut kinds));
         scanner.scan(Tokenizer).on(&stream).total_into(&mut read).run_into(&text, outputs)?;
         let same = stream.clone_dtoh(&numbers)?[..wanted.len()] == wanted;
         let same = same && stream.clone_dtoh(&kinds)?[..wanted.len()] == wanted_kinds;
@@ -412,8 +412,8 @@ fn several() -> Outcome {
         let wanted = digits_of(&bytes);
         let bytes = stream.clone_htod(&bytes)?;
         let (mut written, mut count) = (stream.alloc_zeros::<u8>(3 * len)?, stream.alloc_zeros::<u32>(1)?);
-        let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
-        scan.on(&stream).total_into(&mut count).run_into(&bytes, scatter_computed((&mut written,)))?;
+        let scan = scanner.scan(ops::map::<digits, _>(ops::flat_map()));
+        scan.on(&stream).total_into(&mut count).run_into(&bytes, scatter_by_output((&mut written,)))?;
         let count = stream.clone_dtoh(&count)?[0] as usize;
         let same = count == wanted.len() && stream.clone_dtoh(&written)?.starts_with(&wanted);
         ensure(same, || format!("digits, {len}"))?;
@@ -430,17 +430,17 @@ fn odd(x: u64) -> ops::Candidate<u64> {
 fn filters() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter()));
+    let scan = scanner.scan(ops::map::<odd, _>(ops::filter()));
     for len in LENGTHS {
         let input: Vec<u64> = (0..len as u64).map(mixed).collect();
         let wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
         let mut kept = vec![0; len];
-        let outputs = scatter_computed((&mut kept,));
+        let outputs = scatter_by_output((&mut kept,));
         let count = scan.clone().with_total().run_into(&input, outputs)?;
         ensure(count == Some(wanted.len() as u32) && kept.starts_with(&wanted), || format!("host memory, {len}"))?;
         let (device_input, mut kept) = (stream.clone_htod(&input)?, stream.alloc_zeros::<u64>(wanted.len().max(1))?);
         let mut count = stream.alloc_zeros::<u32>(1)?;
-        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_computed((&mut kept,)))?;
+        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_by_output((&mut kept,)))?;
         let kept = stream.clone_dtoh(&kept)?;
         ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}"))?;
         ensure(kept.starts_with(&wanted), || format!("device memory, {len}"))?;
@@ -448,7 +448,7 @@ fn filters() -> Outcome {
         let room = wanted.len() / 2;
         let mut kept = stream.clone_htod(&vec![7_u64; wanted.len() + 1])?;
         let outputs = &mut kept.slice_mut(..room);
-        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_computed((outputs,)))?;
+        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_by_output((outputs,)))?;
         let kept = stream.clone_dtoh(&kept)?;
         ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}, too little room"))?;
         let rest = kept[room..].iter().all(|item| *item == 7);
@@ -456,7 +456,7 @@ fn filters() -> Outcome {
         // A count at its end: nothing but the first results has a place.
         let scan = scan.clone().init(u32::MAX - 3);
         let mut kept = stream.clone_htod(&vec![7_u64; len])?;
-        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_computed((&mut kept,)))?;
+        scan.on(&stream).total_into(&mut count).run_into(&device_input, scatter_by_output((&mut kept,)))?;
         let expected = (u32::MAX - 3).saturating_add(wanted.len() as u32);
         ensure(stream.clone_dtoh(&count)? == [expected], || format!("the count of {len}, at its end"))?;
         ensure(stream.clone_dtoh(&kept)? == vec![7; len], || format!("device memory, {len}, at its end"))?;

@@ -215,6 +215,31 @@ fn outputs_without_memory_match_the_reference() {
     }
 }
 
+/// Reductions: one result for each column, of outputs that are not written.
+#[test]
+fn reductions_of_columns_match_the_reference() {
+    fn of<Op: ColumnsOperator<Output: std::fmt::Debug, Carry: std::fmt::Debug>>(number: u64, arrays: Arrays) {
+        let nothing = ArrayKinds::new([ArrayKind::NoMemory]);
+        let spec = ScanSpec::inclusive().projecting().with_totals();
+        let spec = if number == 1 { spec.with_initial_values() } else { spec };
+        let spec = spec.with_arrays(arrays, Arrays::One).with_kinds(ArrayKinds::default(), nothing);
+        let shape = SHAPES[1 + number as usize];
+        let program = ColumnsProgram::new(Op::new(), &spec, None, &overrides(shape), shaped(shape)).unwrap();
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        for (seed, axis) in [Axis::of(&[147, 38], 0), Axis::of(&[3, 49, 32], 1)].into_iter().enumerate() {
+            let axis = axis.unwrap();
+            let input = Op::inputs(axis.len(), seed as u64);
+            let values = vec![Op::initial_value(); axis.columns()];
+            let values = (number == 1).then_some(&values[..]);
+            let result = program.verify_each(&emulator(seed as u64), &axis, &input, values, &[0, 0, 1]);
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+    of::<Recurrence>(0, Arrays::PerField);
+    of::<Recurrence>(1, Arrays::One);
+    of::<Summarize>(2, Arrays::PerField);
+}
+
 /// Arrays with strides of their own: one item for a dimension, or for all but one, other orders, gaps, and beside
 /// slices and neighbours; from the first row and from the last.
 #[test]

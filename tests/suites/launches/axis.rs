@@ -252,6 +252,16 @@ fn device_columns(kinds: &mut Kinds) {
             scan.totals_into(&mut totals).run_into((&gates, &tokens), &mut states)
         })
     });
+    kinds.add("device_axis_reduce", "a reduction along an axis, of two arrays; then a handle of it", |calls| {
+        let on = OnStream::new()?;
+        let (reduce, axis) = (on.scanner.reduce(Recurrence), Axis::of(&SHAPE, 0)?);
+        let (gates, tokens) = (on.slice("gates", &[3_u32; LEN])?, on.slice("tokens", &[5_u32; LEN])?);
+        let mut last = on.slice("last", &[0_u32; 64])?;
+        let along = reduce.on(&on.stream).along(axis);
+        calls.launches(1, || along.run_into((&gates, &tokens), &mut last))?;
+        let handle = along.prepare_like((&gates, &tokens), &mut last, LEN)?;
+        calls.launches(1, || handle.run_into((&gates, &tokens), &mut last))
+    });
     kinds.add("device_axis_strided", "(strided(&gates, [1, 0]), previous(&tokens, 7))", |calls| {
         let on = OnStream::new()?;
         let (scan, axis) = (on.scanner.scan(Recurrence), Axis::of(&SHAPE, 0)?);

@@ -1,7 +1,7 @@
 //! Calls by columns: each field of an element in an array of its own.
 
 use scan_runtime::{
-    arrays::{discard, gather, indices, next, previous, scatter, scatter_computed},
+    arrays::{discard, gather, indices, next, previous, scatter, scatter_by_output},
     ops,
 };
 use scan_tests::columns::{ColumnsOperator, Recurrence, Router, Step, Summarize};
@@ -142,15 +142,15 @@ fn host_places(kinds: &mut Kinds) {
             scan.run_into((previous(&x, 7), next(&y, 9)), &mut states).map(|()| states.clone())
         })
     });
-    kinds.add("host_scatter_computed", "an operator that computes places, to scatter_computed(…)", |calls| {
+    kinds.add("host_scatter_by_output", "an operator that computes places, to scatter_by_output(…)", |calls| {
         let scan = scanner()?.scan(Router);
         let ((places, steps), mut registers, mut low) = (parcels(FEW), vec![0; FEW], vec![0; FEW]);
-        calls.twice(|| scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut low))))
+        calls.twice(|| scan.run_into((&places, &steps), scatter_by_output((&mut registers, &mut low))))
     });
-    kinds.add("host_filter", "ops::filter, run_into_with_total(&input, scatter_computed((&mut kept,)))", |calls| {
+    kinds.add("host_filter", "ops::filter, run_into_with_total(&input, scatter_by_output((&mut kept,)))", |calls| {
         let scan = scanner()?.scan(ops::filter::<f32>());
         let (keep, values, mut kept) = (flags(FEW, 7), vec![1.5; FEW], vec![0.0; FEW]);
-        calls.twice(|| scan.with_total().run_into((&keep, &values), scatter_computed((&mut kept,))))
+        calls.twice(|| scan.with_total().run_into((&keep, &values), scatter_by_output((&mut kept,))))
     });
 }
 
@@ -270,8 +270,8 @@ fn device_places(kinds: &mut Kinds) {
         })
     });
     kinds.add(
-        "device_scatter_computed",
-        "an operator that computes places, to scatter_computed(…), prepared too",
+        "device_scatter_by_output",
+        "an operator that computes places, to scatter_by_output(…), prepared too",
         |calls| {
             let on = OnStream::new()?;
             let scan = on.scanner.scan(Router);
@@ -279,15 +279,15 @@ fn device_places(kinds: &mut Kinds) {
             let (places, steps) = (on.slice("places", &places)?, on.slice("steps", &steps)?);
             let (mut registers, mut low) = (on.slice("registers", &[0_u32; FEW])?, on.slice("low", &[0_u8; 500])?);
             calls.launches(1, || {
-                let outputs = scatter_computed((&mut registers, &mut low));
+                let outputs = scatter_by_output((&mut registers, &mut low));
                 scan.on(&on.stream).run_into((&places, &steps), outputs)
             })?;
             let (handle, _) = calls.record("prepare_like", || {
-                let like = scatter_computed((&mut registers, &mut low));
+                let like = scatter_by_output((&mut registers, &mut low));
                 scan.on(&on.stream).prepare_like((&places, &steps), like, FEW)
             })?;
             calls.warm("run of the handle", 1, || {
-                let outputs = scatter_computed((&mut registers, &mut low));
+                let outputs = scatter_by_output((&mut registers, &mut low));
                 handle.run_into((&places, &steps), outputs)
             })
         },

@@ -38,8 +38,13 @@ pub(crate) fn add(kinds: &mut Kinds) {
         calls.refuse("part of a row", || sums.on(&on.stream).rows(300).run_into(&input, &mut output))?;
         let (sum, values) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("values", &floats(10))?);
         let down = Axis::of(&[10, 100], 0)?;
-        calls.refuse("a reduction along an axis", || sum.on(&on.stream).along(down.clone()).run(&input))?;
-        calls.refuse("its handle", || sum.on(&on.stream).along(down.clone()).prepare(FEW))?;
+        calls.refuse("a reduction along an axis into too many", || {
+            sum.on(&on.stream).along(down.clone()).run_into(&input, &mut output)
+        })?;
+        calls.refuse("columns without elements, init_each", || {
+            let none = Axis::of(&[0, 10], 0)?;
+            sum.on(&on.stream).along(none).init_each(&values).run(&input.slice(..0))
+        })?;
         let offsets = on.slice("offsets", &[0_u32, 10, 1000])?;
         calls.refuse("a reduction by offsets with initial values", || {
             sum.on(&on.stream).by_offsets(&offsets).init_each(&values).run(&input)

@@ -165,7 +165,7 @@ fn kinds_of_arrays_have_kernels_of_their_own() {
     let (flags, values, mut kept) = ([false; 0], [0_u16; 0], [0_u16; 0]);
     let kernels = filter
         .with_total()
-        .kernels_like((&flags, arrays::gather(&values, &[0_u64; 0])), arrays::scatter_computed((&mut kept,)));
+        .kernels_like((&flags, arrays::gather(&values, &[0_u64; 0])), arrays::scatter_by_output((&mut kept,)));
     let bundle = Precompiled::open(Bundle::new().architecture("sm_80").with(&kernels).compile().unwrap()).unwrap();
     let told = "over and into an array per field from [Slice, Places(U64)] to [NoMemory, Computed] and the total";
     assert!(bundle.kernels().iter().all(|kernel| kernel.name.contains(told)), "{bundle:?}");

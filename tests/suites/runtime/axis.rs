@@ -184,7 +184,7 @@ fn several_arrays_of_other_lengths_are_refused() {
     let matrix = || Axis::of(&[2, 3], 0).unwrap();
     let mut states = [0; 6];
     let found = down(matrix()).run_into((&[1; 6], &[1; 5]), &mut states);
-    assert!(matches!(found, Err(Error::ColumnLength { column: 1, .. })), "{found:?}");
+    assert!(matches!(found, Err(Error::ArrayLength { array: 1, .. })), "{found:?}");
     let found = down(matrix()).run_into((&[1; 5], &[1; 5]), &mut states);
     assert!(matches!(found, Err(Error::AxisLength { what: "input", found: 5, .. })), "{found:?}");
     let apart = matrix().output_strides(&[4, 1]).unwrap();

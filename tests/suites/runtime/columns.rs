@@ -115,9 +115,9 @@ fn arrays_of_other_lengths_are_refused() {
     };
     assert!(run(3, 3, 3, 3).is_ok());
     let error = run(3, 4, 3, 3).unwrap_err();
-    assert!(matches!(error, Error::ColumnLength { what: "input", column: 2, len: 4, first: 3 }), "{error}");
+    assert!(matches!(error, Error::ArrayLength { what: "input", array: 2, len: 4, first: 3 }), "{error}");
     let error = run(3, 3, 3, 2).unwrap_err();
-    assert!(matches!(error, Error::ColumnLength { what: "output", column: 1, len: 2, first: 3 }), "{error}");
+    assert!(matches!(error, Error::ArrayLength { what: "output", array: 1, len: 2, first: 3 }), "{error}");
     let error = run(3, 3, 4, 4).unwrap_err();
     assert!(matches!(error, Error::Length { what: "output", expected: 3, found: 4, .. }), "{error}");
 }

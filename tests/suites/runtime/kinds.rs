@@ -3,7 +3,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Axis, AxisError, Error, Scanner,
-    arrays::{PlacedAt, discard, gather, indices, next, previous, scatter, scatter_computed, strided},
+    arrays::{PlacedAt, discard, gather, indices, next, previous, scatter, scatter_by_output, strided},
     laws, ops, scan_fn,
 };
 use scan_tests::{
@@ -157,7 +157,7 @@ fn arrays_that_do_not_lie_as_they_say_are_refused() {
     let scan = Scanner::cpu().scan(Recurrence);
     let (x, mut states) = ([1_u32; 12], [9_u32; 12]);
     let error = scan.clone().run_into((&x, previous(&x[1..], 0)), &mut states).unwrap_err();
-    assert!(matches!(error, Error::ColumnLength { column: 1, len: 11, first: 12, .. }), "{error}");
+    assert!(matches!(error, Error::ArrayLength { array: 1, len: 11, first: 12, .. }), "{error}");
     let error = scan.clone().run_into((&x, strided(&x, &[1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::NoAxis { array: 1 }), "{error}");
     assert!(error.to_string().contains("scan along an axis"), "{error}");
@@ -202,7 +202,7 @@ fn computed_places_equal_a_plain_loop() {
         }
         let (mut registers, mut low) = (vec![7_u32; room], vec![7_u8; more]);
         let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
-        let outputs = scatter_computed((&mut registers, &mut low));
+        let outputs = scatter_by_output((&mut registers, &mut low));
         scan.run_into((&places, &steps), outputs).unwrap();
         assert_eq!((registers, low), (wanted, wanted_low), "{spec}, {len} elements");
     }
@@ -226,7 +226,7 @@ fn several_computed_places_equal_a_plain_loop() {
         }
         let (mut registers, mut halves) = (vec![7_u32; 3 * len + 9], vec![[7_u16; 2]; 3 * len + 9]);
         let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
-        scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut halves))).unwrap();
+        scan.run_into((&places, &steps), scatter_by_output((&mut registers, &mut halves))).unwrap();
         assert_eq!((registers, halves), (wanted, wanted_halves), "{spec}, {len} elements");
     }
 }
@@ -239,7 +239,7 @@ fn a_byte_gives_several_results_or_none() {
     for len in [0, 1, 70, 50_000] {
         let text = text(len);
         let (mut numbers, mut kinds) = (vec![0; 2 * len], vec![0; 2 * len]);
-        let outputs = scatter_computed((&mut numbers, &mut kinds));
+        let outputs = scatter_by_output((&mut numbers, &mut kinds));
         let read = scanner.scan(Tokenizer).with_total().run_into(&text, outputs).unwrap();
         let count = read.map_or(0, |read| read.tokens as usize);
         numbers.truncate(count);
@@ -247,9 +247,9 @@ fn a_byte_gives_several_results_or_none() {
         assert_eq!((numbers, kinds), tokens_of(&text), "{len}");
 
         let bytes: Vec<u8> = (0..len as u64).map(|i| mixed(i) as u8).collect();
-        let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
+        let scan = scanner.scan(ops::map::<digits, _>(ops::flat_map()));
         let mut written = vec![0; 3 * len];
-        let count = scan.with_total().run_into(&bytes, scatter_computed((&mut written,))).unwrap();
+        let count = scan.with_total().run_into(&bytes, scatter_by_output((&mut written,))).unwrap();
         assert_eq!(written[..count.unwrap_or(0) as usize], digits_of(&bytes), "{len}");
     }
 }
@@ -261,14 +261,14 @@ fn odd(x: u64) -> ops::Candidate<u64> {
 
 #[test]
 fn a_filter_keeps_the_order_of_items() {
-    let scan = Scanner::cpu().scan(ops::lifted::<odd, _>(ops::filter()));
+    let scan = Scanner::cpu().scan(ops::map::<odd, _>(ops::filter()));
     for len in [0, 1, 70, 5_000] {
         let input: Vec<u64> = (0..len).map(mixed).collect();
         let mut wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
         for backwards in [false, true] {
             let mut kept = vec![0; len as usize];
             let scan = if backwards { scan.clone().reverse() } else { scan.clone() };
-            let outputs = scatter_computed((&mut kept,));
+            let outputs = scatter_by_output((&mut kept,));
             let count = scan.with_total().run_into(&input, outputs).unwrap();
             assert_eq!(kept[..count.unwrap_or(0) as usize], wanted, "{len}, from the end: {backwards}");
             wanted.reverse();
@@ -285,18 +285,18 @@ fn a_filter_keeps_the_order_of_items() {
 fn computed_places_beyond_an_array_are_refused() {
     let scanner = Scanner::cpu();
     let (input, mut kept) = ([1_u64, 3, 2, 5], [9; 2]);
-    let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter()));
-    let error = scan.with_total().run_into(&input, scatter_computed((&mut kept,))).unwrap_err();
+    let scan = scanner.scan(ops::map::<odd, _>(ops::filter()));
+    let error = scan.with_total().run_into(&input, scatter_by_output((&mut kept,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 3, index: 2, len: 2 }), "{error}");
     assert_eq!(kept, [9; 2]);
     // What it takes.
     assert_eq!(scan.with_total().run_into(&input, (discard(), discard())).unwrap(), Some(3));
 
-    let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
+    let scan = scanner.scan(ops::map::<digits, _>(ops::flat_map()));
     let mut written = [9; 4];
-    let error = scan.run_into(&[7, 255, 1], scatter_computed((&mut written,))).unwrap_err();
+    let error = scan.run_into(&[7, 255, 1], scatter_by_output((&mut written,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 2, index: 4, len: 4 }), "{error}");
-    let error = scan.run_into(&[255, 255, 1], scatter_computed((&mut written,))).unwrap_err();
+    let error = scan.run_into(&[255, 255, 1], scatter_by_output((&mut written,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 1, index: 4, len: 4 }), "{error}");
     assert_eq!(written, [9; 4]);
 
@@ -304,7 +304,7 @@ fn computed_places_beyond_an_array_are_refused() {
     let (steps, places) = ([Step { gate: 1, token: 1 }; 2], [0_u32, 1]);
     let (mut registers, mut low) = ([9_u32; 2], [9_u8; 1]);
     let scan = scanner.scan(Router);
-    let error = scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut low))).unwrap_err();
+    let error = scan.run_into((&places, &steps), scatter_by_output((&mut registers, &mut low))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 2, element: 1, index: 1, len: 1 }), "{error}");
     assert_eq!((registers, low), ([9; 2], [9; 1]));
 }
@@ -313,24 +313,24 @@ fn computed_places_beyond_an_array_are_refused() {
 #[test]
 fn counts_of_results_do_not_wrap_around() {
     let (scanner, input) = (Scanner::cpu(), [1_u64; 6]);
-    let narrow = scanner.scan(ops::lifted::<odd, _>(ops::filter())).init(u32::MAX - 2);
+    let narrow = scanner.scan(ops::map::<odd, _>(ops::filter())).init(u32::MAX - 2);
     let (kept, total) = narrow.with_total().run(&input).unwrap();
     let places: Vec<u32> = kept.iter().map(|kept| kept.place).collect();
     let last = u32::MAX - 2;
     assert_eq!(places, [last, last + 1, last + 1, last + 1, last + 1, last + 1]);
     assert_eq!(total, Some(u32::MAX));
     let mut written = [9; 6];
-    let error = narrow.run_into(&input, scatter_computed((&mut written,))).unwrap_err();
+    let error = narrow.run_into(&input, scatter_by_output((&mut written,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { element: 0, .. }), "{error}");
     assert_eq!(written, [9; 6]);
 
-    let wide = scanner.scan(ops::lifted::<odd, _>(ops::filter().places::<u64>())).init(u64::from(last));
+    let wide = scanner.scan(ops::map::<odd, _>(ops::filter().places::<u64>())).init(u64::from(last));
     let (kept, total) = wide.with_total().run(&input).unwrap();
     assert!(kept.iter().map(|kept| kept.place).eq((0..6).map(|i| u64::from(last) + i)));
     assert_eq!(total, Some(u64::from(last) + 6));
 
     // Two digits begin in front of the last place, the third is at it.
-    let digits_of_each = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).init(u32::MAX - 4);
+    let digits_of_each = scanner.scan(ops::map::<digits, _>(ops::flat_map())).init(u32::MAX - 4);
     let (placed, total) = digits_of_each.with_total().run(&[255, 7]).unwrap();
     let places: Vec<[u32; 3]> = placed.iter().map(|placed| placed.places).collect();
     assert_eq!(places, [[last - 2, last - 1, last], [last + 1, u32::MAX, u32::MAX]]);
@@ -366,5 +366,5 @@ fn places_out_of_range_and_unknown_lengths_are_refused() {
     let error = scan.run_into((indices(), gather(&gates, &[0_u32; 3])), &mut states).unwrap_err();
     assert!(matches!(error, Error::Length { what: "output", expected: 3, found: 4, .. }), "{error}");
     let error = scan.run_into((&gates, gather(&gates, &[0_u32; 3])), &mut states).unwrap_err();
-    assert!(matches!(error, Error::ColumnLength { what: "input", column: 1, len: 3, first: 4 }), "{error}");
+    assert!(matches!(error, Error::ArrayLength { what: "input", array: 1, len: 3, first: 4 }), "{error}");
 }

@@ -285,7 +285,11 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             output_offset: if by_field { 0 } else { output_offset },
             arrays: by_field.then_some(arrays),
             initial_value: &initial_value,
-            total_bytes: if spec.totals { columns * size_of::<Op::Carry>() } else { 0 },
+            total_bytes: match (spec.totals, spec.projects) {
+                (false, _) => 0,
+                (true, false) => columns * size_of::<Op::Carry>(),
+                (true, true) => columns * size_of::<Op::Output>(),
+            },
             ..Memory::default()
         };
         let Run { output: bytes, total: totals, .. } = self.run_memory(emulator, &layout, memory)?;
@@ -311,11 +315,20 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
                 return Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into());
             }
         }
+        if spec.projects {
+            let project = |total| self.op.project(total);
+            return self.same_totals(&totals, &expected_totals.into_iter().map(project).collect::<Vec<_>>());
+        }
+        self.same_totals(&totals, &expected_totals)
+    }
+
+    /// An error where a total is another than expected.
+    fn same_totals<T: ScanElement + std::fmt::Debug>(&self, bytes: &[u8], expected: &[T]) -> Result<(), EmulatorError> {
         // SAFETY: the kernel has written every total (the emulator has seen to it).
-        let found: Vec<Op::Carry> = unsafe { elements(&totals) };
-        let differs = |(found, expected)| bytes_of::<Op::Carry>(found) != bytes_of::<Op::Carry>(expected);
-        let Some(index) = found.iter().zip(&expected_totals).position(differs) else { return Ok(()) };
-        let (expected, found) = (format!("{:?}", expected_totals[index]), format!("{:?}", found[index]));
+        let found: Vec<T> = unsafe { elements(bytes) };
+        let differs = |(found, expected)| bytes_of::<T>(found) != bytes_of::<T>(expected);
+        let Some(index) = found.iter().zip(expected).position(differs) else { return Ok(()) };
+        let (expected, found) = (format!("{:?}", expected[index]), format!("{:?}", found[index]));
         let kind = FaultKind::WrongTotal { expected: format!("{expected} of column {index}"), found };
         Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into())
     }

@@ -29,19 +29,19 @@ pub(super) fn columns(
     Some(quote! {
         // SAFETY: these are the fields, in their order.
         #[automatically_derived]
-        unsafe impl #impl_generics #private::Columns for #ident #type_generics
+        unsafe impl #impl_generics #private::Fields for #ident #type_generics
         where
             #(#given,)*
-            for<'scan_field> (#(#types,)*): #private::Fields,
+            for<'scan_field> (#(#types,)*): #private::FieldTuple,
         {
             const SEALED: #private::ByMacro = #private::ByMacro;
-            type Fields = (#(#types,)*);
+            type Tuple = (#(#types,)*);
             #[inline(always)]
-            fn from_fields(fields: Self::Fields) -> Self {
+            fn from_fields(fields: Self::Tuple) -> Self {
                 Self { #(#members: fields.#indices),* }
             }
             #[inline(always)]
-            fn into_fields(self) -> Self::Fields {
+            fn into_fields(self) -> Self::Tuple {
                 (#(self.#members,)*)
             }
         }

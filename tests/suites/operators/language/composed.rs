@@ -48,10 +48,10 @@ impl ScanOp for Shadowing {
 pub(crate) fn cases(suite: &mut Suite) {
     suite.combine(ops::flip(transducer(&[3, 1, 4])), 0);
     suite.combine(ops::flip(ops::flip(Shadowing { first: 9 })), 0);
-    suite.lift(ops::lifted::<low_byte, _>(Shadowing { first: 0x1234_5678 }), 0);
-    suite.lift(ops::lifted::<low_byte, _>(ops::max::<u8>()), 0);
-    suite.lift(ops::lifted::<low_byte, _>(Lookup(Table::from([7; 256]))), 0);
-    let both = || ops::pair(ops::flip(transducer(&[2, 7])), ops::lifted::<low_byte, _>(Shadowing { first: 3 }));
+    suite.lift(ops::map::<low_byte, _>(Shadowing { first: 0x1234_5678 }), 0);
+    suite.lift(ops::map::<low_byte, _>(ops::max::<u8>()), 0);
+    suite.lift(ops::map::<low_byte, _>(Lookup(Table::from([7; 256]))), 0);
+    let both = || ops::pair(ops::flip(transducer(&[2, 7])), ops::map::<low_byte, _>(Shadowing { first: 3 }));
     suite.combine(both(), 0);
     suite.combine(ops::pair(ops::sum::<u32>(), both()), 0);
     suite.lift(ops::pair(both(), ops::min::<u32>()), 0);
@@ -59,7 +59,7 @@ pub(crate) fn cases(suite: &mut Suite) {
 
 #[test]
 fn text_of_a_pair() {
-    let pair = ops::pair(ops::sum::<u32>(), ops::flip(ops::lifted::<low_byte, _>(Shadowing { first: 3 })));
+    let pair = ops::pair(ops::sum::<u32>(), ops::flip(ops::map::<low_byte, _>(Shadowing { first: 3 })));
     let text = super::tables::text(&pair);
     insta::assert_snapshot!(text[text.find("struct Both").unwrap()..]);
 }

@@ -21,42 +21,42 @@ use crate::{
 /// }
 ///
 /// // The line number of each byte of a text.
-/// let lines = Scanner::new()?.scan(ops::lifted::<is_newline, _>(ops::sum())).exclusive().run(b"a\nb\n\nc")?;
+/// let lines = Scanner::new()?.scan(ops::map::<is_newline, _>(ops::sum())).exclusive().run(b"a\nb\n\nc")?;
 /// assert_eq!(lines, [0, 0, 1, 1, 2, 3]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-pub struct Lifted<F, Op> {
+pub struct Map<F, Op> {
     op: Op,
     map: PhantomData<fn() -> F>,
 }
 
-/// The operator [`Lifted`]: `lifted::<function, _>(operator)`.
-pub fn lifted<F, Op>(op: Op) -> Lifted<F, Op>
+/// The operator [`Map`]: `map::<function, _>(operator)`.
+pub fn map<F, Op>(op: Op) -> Map<F, Op>
 where
     F: ScanMap<To = Op::Input>,
     F::From: ScanElement,
     Op: ScanOp,
 {
-    Lifted { op, map: PhantomData }
+    Map { op, map: PhantomData }
 }
 
-impl<F, Op: Clone> Clone for Lifted<F, Op> {
+impl<F, Op: Clone> Clone for Map<F, Op> {
     fn clone(&self) -> Self {
-        Lifted { op: self.op.clone(), map: PhantomData }
+        Map { op: self.op.clone(), map: PhantomData }
     }
 }
 
-impl<F, Op: Copy> Copy for Lifted<F, Op> {}
+impl<F, Op: Copy> Copy for Map<F, Op> {}
 
-impl<F, Op: fmt::Debug> fmt::Debug for Lifted<F, Op> {
+impl<F, Op: fmt::Debug> fmt::Debug for Map<F, Op> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lifted").field(&self.op).finish()
+        f.debug_tuple("Map").field(&self.op).finish()
     }
 }
 
 // SAFETY: the state, the output, the identity and the parameters are those of the operator. Its `lift` takes the
 // function's result, in the text too; `ScanMap` guarantees that the function is that of the text.
-unsafe impl<F, Op> ScanOp for Lifted<F, Op>
+unsafe impl<F, Op> ScanOp for Map<F, Op>
 where
     F: ScanMap<To = Op::Input>,
     F::From: ScanElement,
