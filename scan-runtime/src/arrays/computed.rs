@@ -2,6 +2,8 @@
 
 use scan_codegen::ArrayKind;
 
+#[cfg(doc)]
+use super::discard;
 use super::{
     PerField,
     fields::{Lengths, for_tuples_of_fifteen},

@@ -93,7 +93,7 @@ use self::never::Never;
 use crate::Device;
 use crate::{Host, Memory, sealed::Sealed};
 
-/// An input of elements of type `T` in memory `M`: a slice ([`Host`]: what borrows as one; [`Device`](crate::Device): a
+/// An input of elements of type `T` in memory `M`: a slice ([`Host`]: what borrows as one; [`Device`]: a
 /// `cudarc` slice or view), or another array of this module. Where `T` is a struct, a tuple with one of these for each
 /// field is an input, too.
 ///
@@ -123,7 +123,7 @@ pub unsafe trait Input<T, M: Memory> {
 }
 
 /// An output of results of type `T` in memory `M`: a mutable slice ([`Host`]: what borrows as one;
-/// [`Device`](crate::Device): a `cudarc` slice or mutable view), or another array of this module. Where `T` is a struct,
+/// [`Device`]: a `cudarc` slice or mutable view), or another array of this module. Where `T` is a struct,
 /// a tuple with one of these for each field is an output, too.
 ///
 /// # Safety

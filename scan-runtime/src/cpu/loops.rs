@@ -516,7 +516,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         range: Range<usize>,
         before: Option<Op::Carry>,
     ) -> Option<Op::Carry> {
-        let by_hand = of(kind, order, const { &loops_by_hand!(by_hand::<Op, M>) });
+        let by_hand: ByHand<Op, M> = of(kind, order, const { &loops_by_hand!(by_hand::<Op, M>) });
         // SAFETY: the caller vouches for the range.
         unsafe { by_hand(self.op, self.memory, range, before.as_ref(), self.start.as_ref()) }
     }
@@ -676,6 +676,16 @@ unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERS
     // SAFETY: the caller vouches for the range.
     unsafe { inlined_by_hand::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, before, begin) }
 }
+
+/// A loop over a range: operator, memory, elements, the carry before them, and what an exclusive scan begins with where
+/// there is none. Rust 1.88 finds no common type of the loops unless it is written.
+type ByHand<Op, M> = unsafe fn(
+    &Op,
+    M,
+    Range<usize>,
+    Option<&<Op as ScanOp>::Carry>,
+    Option<&<Op as ScanOp>::Carry>,
+) -> Option<<Op as ScanOp>::Carry>;
 
 /// A loop over rows: operator, memory, elements of a row, all elements, the carry before each row, and what an exclusive
 /// scan begins with where there is none.

@@ -276,11 +276,24 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
             if let Some(after) = self.restart(kind, order, &range, mask, before, initial_value) {
                 return after;
             }
-            let marked = of(kind, order, const { &loops_by_hand!(marked_by_hand::<Op, M>) });
+            let marked: MarkedByHand<Op, M> = of(kind, order, const { &loops_by_hand!(marked_by_hand::<Op, M>) });
             marked(op, memory, self.is_cheap(), range, mask, before, initial_value.as_ref(), start.as_ref())
         }
     }
 }
+
+/// A loop over up to 64 elements: the parameters of [`marked_by_hand`]. Rust 1.88 finds no common type of the
+/// loops unless it is written.
+type MarkedByHand<Op, M> = unsafe fn(
+    &Op,
+    M,
+    bool,
+    Range<usize>,
+    u64,
+    <Op as ScanOp>::Carry,
+    Option<&<Op as ScanOp>::Carry>,
+    Option<&<Op as ScanOp>::Carry>,
+) -> <Op as ScanOp>::Carry;
 
 /// Scans up to 64 elements one by one. See [`scan_group`](Loops::scan_group); `start` is what an exclusive scan begins
 /// with where there is no initial value.

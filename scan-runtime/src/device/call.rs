@@ -244,8 +244,8 @@ impl<'a> DeviceCall<'a> {
 
     /// Whether it is a reduction of columns that are no rows.
     fn reduces_columns(&self, request: &Request) -> bool {
-        let has_strides = request.layouts.input.1.any(|kind| kind == ArrayKind::Strided);
-        let is_of_columns = |axis: &Arc<AxisLayout>| has_strides || !axis.is_of_rows(request);
+        let has_strides = || request.layouts.input.1.any(|kind| kind == ArrayKind::Strided);
+        let is_of_columns = |axis: &Arc<AxisLayout>| !axis.is_of_rows(request) || has_strides();
         request.reduction.is_some() && self.axis.as_ref().is_some_and(is_of_columns)
     }
 

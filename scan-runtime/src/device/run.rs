@@ -8,6 +8,8 @@ use super::{
     arrays::{array, array_mut},
     call::{DeviceInitial, Extra},
 };
+#[cfg(doc)]
+use crate::Error;
 use crate::{
     Device, DeviceBuffer, DeviceBufferMut, DeviceCall, LateValue, Outcome, Prepared, Results, Run, Scan, ScanOp,
     Totals, call, heads::Heads, run::Lent,

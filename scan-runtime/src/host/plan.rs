@@ -6,6 +6,8 @@ use super::{
     HostCall,
     axis::{AxisLayout, AxisPlan},
 };
+#[cfg(doc)]
+use crate::Scan;
 use crate::{Error, Host, Outcome, Results, Run, ScanOp, call::Totals, generate, scan::Options};
 
 impl<Op: ScanOp> HostCall<'_, Op> {
