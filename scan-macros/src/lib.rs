@@ -2,8 +2,8 @@
 //!
 //! Use these through the crate `scan-runtime`, which re-exports them with the traits that they implement.
 //!
-//! They are those of the crate `scan-language`, whose passes check an operator and translate it. `scan_language::translate`
-//! does the same outside of a compiler.
+//! They are those of the crate `scan-language`, whose passes check an operator and translate it.
+//! `scan_language::translate` does the same outside of a compiler.
 
 use proc_macro::TokenStream;
 

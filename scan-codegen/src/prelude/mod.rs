@@ -41,6 +41,7 @@ const PARTS: &[(&str, &str)] = &[
     ("gathers", include_str!("../../templates/prelude/gathers.cu.tera")),
     ("helpers", include_str!("../../templates/prelude/helpers.cu.tera")),
     ("integer", include_str!("../../templates/prelude/integer.cu.tera")),
+    ("invariant", include_str!("../../templates/prelude/invariant.cu.tera")),
     ("float", include_str!("../../templates/prelude/float.cu.tera")),
     ("half", include_str!("../../templates/prelude/half.cu.tera")),
     ("generic", include_str!("../../templates/prelude/generic.cu.tera")),

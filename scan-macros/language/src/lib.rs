@@ -1,7 +1,7 @@
 //! The operator language of [`scan-runtime`](https://docs.rs/scan-runtime): a Rust operator as CUDA text.
 //!
-//! [`scan_op`], [`scan_fn`] and [`scan_element`] are the attributes of these names as functions from tokens to tokens. The
-//! crate `scan-macros` makes macros of them, which users know from `scan-runtime`.
+//! [`scan_op`], [`scan_fn`] and [`scan_element`] are the attributes of these names as functions from tokens to tokens.
+//! The crate `scan-macros` makes macros of them, which users know from `scan-runtime`.
 //!
 //! [`translate`] needs no compiler. It takes the text of operators and returns the CUDA text of their functions, or
 //! everything that is wrong with them. Tools and tests call it, and whoever wants to see what an operator becomes:
@@ -61,8 +61,8 @@ use proc_macro2::TokenStream;
 
 /// Expands `#[scan_op(options)]` on an item: an `impl ScanOp`, or a function of two elements.
 ///
-/// The result has the item's Rust unchanged and its CUDA text as an expression of Rust, in paths of `scan_runtime`, or of
-/// the crate that the option `crate = path` names. Errors are calls of `compile_error!`, all of them at once.
+/// The result has the item's Rust unchanged and its CUDA text as an expression of Rust, in paths of `scan_runtime`, or
+/// of the crate that the option `crate = path` names. Errors are calls of `compile_error!`, all of them at once.
 ///
 /// The stack must have 6 MiB for the code that nests deepest. rustc runs macros on 8 MiB.
 ///
@@ -90,8 +90,8 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Expands `#[scan_fn(options)]` on a function, which operators can then call.
 ///
-/// The result is the function and a type of the same name, which has the function's CUDA text. Errors and the stack are as
-/// for [`scan_op`].
+/// The result is the function and a type of the same name, which has the function's CUDA text. Errors and the stack are
+/// as for [`scan_op`].
 ///
 /// ```
 /// use quote::quote;
@@ -110,8 +110,8 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Expands `#[scan_element(options)]` on a struct, or on an enum without fields, which operators can then combine.
 ///
-/// The result is the item with a `repr`, and with its layout as an implementation of `ScanElement`. Errors and the stack are
-/// as for [`scan_op`].
+/// The result is the item with a `repr`, and with its layout as an implementation of `ScanElement`. Errors and the
+/// stack are as for [`scan_op`].
 ///
 /// ```
 /// use quote::quote;

@@ -21,7 +21,8 @@ pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#errors #item)
 }
 
-/// The passes before `print`: the operator, or `None` where the item has not even the outline of one, and its functions.
+/// The passes before `print`: the operator, or `None` where the item has not even the outline of one, and its
+/// functions.
 pub(crate) fn lowered(
     options: TokenStream,
     item: TokenStream,

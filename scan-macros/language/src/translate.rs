@@ -15,16 +15,17 @@ use syn::{Attribute, FnArg, ImplItemFn, Item, Meta, ReturnType};
 
 /// The CUDA text of the operators in a text of Rust, or everything that is wrong with them.
 ///
-/// `source` is a file, or a part of one with whole items. Translated are the items in it that are marked `#[scan_op]` or
-/// `#[scan_fn]`; items marked `#[scan_element]` are checked. Other items may be missing: what a name of a type, a constant or
-/// a function means is not looked up. For the same reason, the errors are those that the macros find, and not the errors
-/// that rustc finds in their result, such as those about types. Items inside of a call of another macro are not seen.
+/// `source` is a file, or a part of one with whole items. Translated are the items in it that are marked `#[scan_op]`
+/// or `#[scan_fn]`; items marked `#[scan_element]` are checked. Other items may be missing: what a name of a type, a
+/// constant or a function means is not looked up. For the same reason, the errors are those that the macros find, and
+/// not the errors that rustc finds in their result, such as those about types. Items inside of a call of another macro
+/// are not seen.
 ///
 /// # Errors
 ///
-/// All errors of all items, in the order of the text. If the text is no Rust, the one error of the parser. Procedural macros
-/// cannot call this function: it runs on a thread of its own, with a stack for the deepest code that the language accepts.
-/// They call [`scan_op`](crate::scan_op).
+/// All errors of all items, in the order of the text. If the text is no Rust, the one error of the parser. Procedural
+/// macros cannot call this function: it runs on a thread of its own, with a stack for the deepest code that the
+/// language accepts. They call [`scan_op`](crate::scan_op).
 ///
 /// # Examples
 ///

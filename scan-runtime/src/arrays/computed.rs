@@ -23,9 +23,10 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
-/// which is `u32`, `u64` or `usize`: mutable slices, or slices and mutable views of device memory, each of any length. Leave
-/// a field that is not wanted out of the output: nothing is [discarded](discard) here. An operator skips an element by the
-/// largest place, such as `u32::MAX`. Other results stay what they are. Of several elements with one place any one stays.
+/// which is `u32`, `u64` or `usize`: mutable slices, or slices and mutable views of device memory, each of any length.
+/// Leave a field that is not wanted out of the output: nothing is [discarded](discard) here. An operator skips an
+/// element by the largest place, such as `u32::MAX`. Other results stay what they are. Of several elements with one
+/// place any one stays.
 ///
 /// Every other place has to be in each array. The number before the largest one is in none: an operator gives it where
 /// the number of the place does not fit the type.

@@ -27,8 +27,8 @@ pub fn indices() -> Indices {
     Indices
 }
 
-/// The type of an index: `u32`, `u64`, `usize`, `i32` or `i64`. A kernel copies the lower bytes of a 64-bit index to it, of
-/// which each value of these types consists. It is sealed: nothing outside this crate implements it.
+/// The type of an index: `u32`, `u64`, `usize`, `i32` or `i64`. A kernel copies the lower bytes of a 64-bit index to
+/// it, of which each value of these types consists. It is sealed: nothing outside this crate implements it.
 pub trait Index: ScanElement {
     #[doc(hidden)]
     const SEALED: Sealed;

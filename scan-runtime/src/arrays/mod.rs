@@ -1,5 +1,5 @@
-//! Inputs and outputs in host and in device memory: slices, indices, gathered inputs, neighbours, inputs with strides of
-//! their own, scattered outputs, and outputs that are not written.
+//! Inputs and outputs in host and in device memory: slices, indices, gathered inputs, neighbours, inputs with strides
+//! of their own, scattered outputs, and outputs that are not written.
 //!
 //! An input is one of these arrays, or, of a struct, a tuple with one for each field, in the order of declaration; an
 //! output likewise. Fields in arrays of their own are neither interleaved before the scan nor taken apart after it, on
@@ -55,11 +55,11 @@
 //! # Ok::<(), scan_runtime::Error>(())
 //! ```
 //!
-//! In a reversed scan places and indices are those of memory, as for a slice. In host memory the host follows places: it
-//! copies gathered items, neighbours, and items with strides of their own before the scan, and scattered results after
-//! it. Indices and discarded results take memory during a scan on the CPU. A GPU reads and writes none for them, except
-//! for indices along an axis whose columns are not contiguous. Over device memory kernels follow places item by item, and
-//! copy slices in bulk; [`kernels_like`](crate::Scan::kernels_like) puts the kernels of such arrays into a
+//! In a reversed scan places and indices are those of memory, as for a slice. In host memory the host follows places:
+//! it copies gathered items, neighbours, and items with strides of their own before the scan, and scattered results
+//! after it. Indices and discarded results take memory during a scan on the CPU. A GPU reads and writes none for them,
+//! except for indices along an axis whose columns are not contiguous. Over device memory kernels follow places item by
+//! item, and copy slices in bulk; [`kernels_like`](crate::Scan::kernels_like) puts the kernels of such arrays into a
 //! [bundle](crate::aot).
 
 mod computed;

@@ -11,8 +11,8 @@ use crate::{
 /// nothing else.
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Runs over an input: a slice, [another array](crate::arrays), or a tuple with an array for each field of a
-    /// struct. A scan gives a new vector, a [reduction](crate::Reduce) its one result: of no elements the initial value,
-    /// or else the identity.
+    /// struct. A scan gives a new vector, a [reduction](crate::Reduce) its one result: of no elements the initial
+    /// value, or else the identity.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
