@@ -112,11 +112,12 @@ impl<Op: ScanOp, R: Outcome> Precompile for Scan<Op, R> {
 
 impl<Op: ScanOp, R: Outcome> Precompile for Run<'_, Op, Host, R> {
     fn wanted(&self) -> Wanted {
-        let call = self.call.call(self.call.wanted(R::TOTALS));
-        let (scan, heads) = (call.task(), call.request.heads);
+        let calls = self.call.of_all_shapes();
+        let scans = calls.iter().map(|call| call.call(call.wanted(R::TOTALS)).task());
+        let heads = self.call.heads.kind;
         // Of device memory the last result of each segment is taken by kernels, too.
         let last_results = (R::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
-        Wanted::new(&*self.call.options.op, [scan].into_iter().chain(last_results).collect())
+        Wanted::new(&*self.call.options.op, scans.chain(last_results).collect())
     }
 }
 

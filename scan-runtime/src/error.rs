@@ -353,13 +353,27 @@ pub enum Error {
         /// Which array: that of the field of this number.
         array: usize,
     },
-    /// Two arrays have different shapes.
-    #[error("the output has shape {output:?}, expected {input:?}, the shape of the input")]
+    /// The axis of a call over slices, which have no shape, is given by its number alone.
+    #[error(
+        "axis {axis} of slices, which have no shape: give the shape, with `.along(Axis::of(&shape, axis)?)`, or pass          `ndarray` arrays"
+    )]
+    UnknownShape {
+        /// The axis.
+        axis: isize,
+    },
+    /// An array of several dimensions is to be scanned along none of them.
+    #[error("an array of shape {shape:?}: say along which axis, with `.along(axis)`, or pass its elements as a slice")]
+    AxisUnnamed {
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+    /// Two arrays of one call have different shapes.
+    #[error("arrays of the shapes {first:?} and {second:?}: the arrays of a call along an axis must have one shape")]
     AxisShapes {
-        /// The shape of the input.
-        input: Vec<usize>,
-        /// The shape of the output.
-        output: Vec<usize>,
+        /// One.
+        first: Vec<usize>,
+        /// The other.
+        second: Vec<usize>,
     },
     /// An in-place scan of an axis with other strides for the output than for the input.
     #[error("an in-place scan needs the same strides for input and output; use `run_into`")]

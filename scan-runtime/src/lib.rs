@@ -147,7 +147,8 @@ pub use prepared::Prepared;
 #[cfg(feature = "cuda")]
 pub use run::Device;
 pub use run::{
-    Array, ArrayMut, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Run, Totals,
+    Along, Array, ArrayMut, Buffer, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Run,
+    Totals,
 };
 pub use scan::{Reduce, Scan};
 pub use scan_codegen::{
@@ -179,7 +180,7 @@ pub use cudarc;
 #[cfg(feature = "half")]
 pub use half;
 
-/// The arrays that [`Scan::run_axis`] scans along an axis, with the feature `ndarray`.
+/// The arrays that a call [along](Scan::along) an axis scans by the number of the axis, with the feature `ndarray`.
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 

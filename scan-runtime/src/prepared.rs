@@ -2,12 +2,10 @@
 
 use std::{fmt, marker::PhantomData};
 
-use scan_codegen::Axis;
-
 use crate::{
-    Array, ArrayMut, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Run,
-    ScanElement, ScanOp, SegmentOffset,
-    arrays::{Input, Output},
+    Array, ArrayMut, Buffer, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals,
+    Run, ScanElement, ScanOp, SegmentOffset,
+    arrays::{Input, Output, Shape},
 };
 
 /// A scan or a reduction that is ready to run, made by [`Run::prepare`].
@@ -139,7 +137,7 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
     }
 
     /// See [`Run::along`].
-    pub fn along(&self, axis: Axis) -> Run<'_, Op, M, R> {
+    pub fn along(&self, axis: impl Into<M::Axis>) -> Run<'_, Op, M, R> {
         self.call().along(axis)
     }
 
@@ -154,8 +152,8 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
 impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
     /// Runs over an input into new memory; see [`Scan::run`](crate::Scan::run).
     #[inline]
-    pub fn run(&self, input: impl Input<Op::Input, M>) -> Result<R::Whole<M, Op>, Error> {
-        R::run_whole::<M, Op>(&M::of_handle(&self.handle), input)
+    pub fn run<S: Shape>(&self, input: impl Input<Op::Input, M, Shape = S>) -> Result<R::Whole<M, Op, S>, Error> {
+        R::run_whole::<M, Op, S>(&M::of_handle(&self.handle), input)
     }
 
     /// Runs over an input into an output; see [`Scan::run_into`](crate::Scan::run_into).
@@ -173,11 +171,11 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
 impl<Op: ScanOp, M: Memory> Prepared<Op, M> {
     /// Scans an array in place; see [`Scan::run_in_place`](crate::Scan::run_in_place).
     #[inline]
-    pub fn run_in_place<T: ScanElement>(&self, buffer: &mut (impl ArrayMut<T, M> + ?Sized)) -> Result<(), Error>
+    pub fn run_in_place<T: ScanElement>(&self, buffer: &mut (impl Buffer<T, M> + ?Sized)) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
     {
-        M::scan_in_place::<Prefixes, Op, T>(&M::of_handle(&self.handle), buffer.array_mut())
+        M::scan_in_place::<Prefixes, Op, T>(&M::of_handle(&self.handle), buffer)
     }
 }
 

@@ -2,22 +2,24 @@
 
 use std::{fmt, marker::PhantomData};
 
-use scan_codegen::Axis;
-
+mod along;
 mod lent;
 mod memory;
 mod outcome;
 
+pub use along::Along;
+pub(crate) use along::AxisOf;
 pub(crate) use lent::Lent;
 #[cfg(feature = "cuda")]
 pub use memory::Device;
-pub use memory::{Array, ArrayMut, Host, Memory};
-pub(crate) use outcome::{NewResults, Place};
+pub use memory::{Array, ArrayMut, Buffer, Host, Memory};
+pub(crate) use memory::{HostSlice, HostSliceMut};
+pub(crate) use outcome::{NewReduced, NewResults, Place};
 pub use outcome::{Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Totals};
 
 use crate::{
     Error, HeadFlag, Prepared, Scan, ScanElement, ScanOp, SegmentOffset,
-    arrays::{Input, Output},
+    arrays::{Input, Output, Shape},
     heads::HeadKind,
 };
 
@@ -118,8 +120,8 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
     }
 
     /// Works along an axis of an array; see [`Scan::along`](Scan::along).
-    pub fn along(self, axis: Axis) -> Self {
-        Run::new(M::along(self.call, axis))
+    pub fn along(self, axis: impl Into<M::Axis>) -> Self {
+        Run::new(M::along(self.call, axis.into()))
     }
 
     /// Puts a value of its own before the first element of each segment; see
@@ -192,8 +194,8 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Run<'_, Op, M, R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn run(&self, input: impl Input<Op::Input, M>) -> Result<R::New<M, Op>, Error> {
-        R::run::<M, Op>(&self.call, input)
+    pub fn run<S: Shape>(&self, input: impl Input<Op::Input, M, Shape = S>) -> Result<R::New<M, Op, S>, Error> {
+        R::run::<M, Op, S>(&self.call, input)
     }
 
     /// Runs over an input into an output, of as many elements as there are results.
@@ -280,12 +282,12 @@ impl<Op: ScanOp, M: Memory, R: Results> Run<'_, Op, M, R> {
     #[inline]
     pub fn run_in_place<T: ScanElement>(
         &self,
-        buffer: &mut (impl ArrayMut<T, M> + ?Sized),
+        buffer: &mut (impl Buffer<T, M> + ?Sized),
     ) -> Result<R::Totals<M, Op::Carry>, Error>
     where
         Op: ScanOp<Input = T, Output = T>,
     {
-        M::scan_in_place::<R, Op, T>(&self.call, buffer.array_mut())
+        M::scan_in_place::<R, Op, T>(&self.call, buffer)
     }
 }
 

@@ -7,8 +7,6 @@ use scan_codegen::{
     Strategy,
 };
 
-#[cfg(feature = "ndarray")]
-mod arrays;
 mod words;
 
 use crate::{

@@ -7,7 +7,7 @@ use super::discard;
 use super::{
     PerField,
     fields::{Lengths, for_tuples_of_fifteen},
-    host::HostOutput,
+    host::{HostOutput, Lanes},
 };
 use crate::{Error, Fields, ScanElement, SegmentOffset, cpu::Apart, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
@@ -260,7 +260,8 @@ macro_rules! on_host {
     fn items(&mut self, lengths: &mut Lengths) {
                 (0..=[$($index),*].len()).for_each(|_| lengths.add(None));
             }
-            fn hold(self, _: usize, len: usize, _: bool) -> Result<Self::Held, Error> {
+            fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
+                let len = lanes.len;
                 Ok((len, room(len)?, ($(room::<$field>(len)?,)*), self.0))
             }
             fn at((_, places, items, _): &mut Self::Held) -> Self::At {

@@ -4,7 +4,11 @@ use std::ptr;
 
 use scan_codegen::ArrayKind;
 
-use super::{One, fields::Lengths, host::HostOutput};
+use super::{
+    One,
+    fields::Lengths,
+    host::{HostOutput, Lanes},
+};
 use crate::{Error, ScanElement, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
 use {
@@ -32,8 +36,8 @@ unsafe impl<T: ScanElement> HostOutput<T> for Discard {
     fn items(&mut self, lengths: &mut Lengths) {
         lengths.add(None);
     }
-    fn hold(self, _: usize, len: usize, memory: bool) -> Result<Option<Vec<T>>, Error> {
-        memory.then(|| room(len)).transpose()
+    fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Option<Vec<T>>, Error> {
+        lanes.memory.then(|| room(lanes.len)).transpose()
     }
     fn at(held: &mut Option<Vec<T>>) -> *mut T {
         held.as_mut().map_or(ptr::null_mut(), Vec::as_mut_ptr)

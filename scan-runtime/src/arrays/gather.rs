@@ -6,6 +6,7 @@ use super::{
     One,
     fields::Lengths,
     host::{HostInput, Lanes, check_places},
+    shape::Flat,
 };
 use crate::{Array, Error, Host, Memory, ScanElement, SegmentOffset, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
@@ -45,6 +46,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> HostInput<T> for Gather<'_, T, P> 
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
+    type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
     type Held = Vec<T>;
     #[inline]

@@ -5,10 +5,12 @@ use scan_codegen::{ArrayKind, Axis};
 use super::{
     Layout, One, PerField,
     fields::{Lengths, for_tuples},
+    shape::{Flat, Shape, Shaped},
 };
 use crate::{
     Error, Fields, ScanElement, SegmentOffset,
     cpu::{Apart, Reader, Writer},
+    run::{HostSlice, HostSliceMut},
     sealed::Sealed,
 };
 
@@ -22,6 +24,10 @@ pub unsafe trait HostInput<T> {
     const SEALED: Sealed;
     type Layout: Layout;
     type At: Reader<T>;
+    /// The kind of new results.
+    type Shape: Shape;
+    /// Whether an array has a shape.
+    const SHAPED: bool = false;
     /// The kind of each array.
     const KINDS: &'static [ArrayKind];
     type Held;
@@ -32,6 +38,10 @@ pub unsafe trait HostInput<T> {
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
     /// Null where nothing is held.
     fn at(held: &Self::Held) -> Self::At;
+    /// The shape of the arrays, if they have one.
+    fn shape(&self) -> Result<Option<Shaped>, Error> {
+        Ok(None)
+    }
 }
 
 /// An [`Output`](super::Output) of results of type `T` in host memory.
@@ -44,12 +54,14 @@ pub unsafe trait HostOutput<T> {
     const SEALED: Sealed;
     type Layout: Layout;
     type At: Writer<T>;
+    /// Whether an array has a shape.
+    const SHAPED: bool = false;
     /// The kind of each array.
     const KINDS: &'static [ArrayKind];
     type Held;
     fn items(&mut self, lengths: &mut Lengths);
-    /// Room for `len` items; or none where items need no `memory`, because they are not written.
-    fn hold(self, array: usize, len: usize, memory: bool) -> Result<Self::Held, Error>;
+    /// Room for as many items as the lanes have; or none where items need no memory, because they are not written.
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
     /// Null where nothing is held.
     fn at(held: &mut Self::Held) -> Self::At;
     /// Moves what is held to where it belongs.
@@ -58,9 +70,13 @@ pub unsafe trait HostOutput<T> {
     ///
     /// All items have been written.
     unsafe fn finish(held: Self::Held) -> Result<(), Error>;
+    /// The shape of the arrays, if they have one.
+    fn shape(&self) -> Result<Option<Shaped>, Error> {
+        Ok(None)
+    }
 }
 
-/// What the arrays of an input are held for.
+/// What the arrays of an input or of an output are held for.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {
@@ -76,13 +92,10 @@ pub struct Lanes<'a> {
 
 impl Lanes<'_> {
     /// Whether an array of `len` items has as many as the others.
-    pub(crate) fn same_len(&self, array: usize, len: usize) -> Result<(), Error> {
-        same_len("input", array, len, self.len)
+    pub(crate) fn same_len(&self, what: &'static str, array: usize, len: usize) -> Result<(), Error> {
+        let first = self.len;
+        if len == first { Ok(()) } else { Err(Error::ArrayLength { what, array, len, first }) }
     }
-}
-
-fn same_len(what: &'static str, array: usize, len: usize, first: usize) -> Result<(), Error> {
-    if len == first { Ok(()) } else { Err(Error::ArrayLength { what, array, len, first }) }
 }
 
 /// The places of an array, of which there are `len`: all are among `count`.
@@ -101,19 +114,20 @@ pub(super) fn check_places<P: SegmentOffset>(
 }
 
 // SAFETY: what is held is a slice of so many items.
-unsafe impl<'a, T: 'a, S: AsRef<[T]> + ?Sized> HostInput<T> for &'a S {
+unsafe impl<'a, T: 'a, S: HostSlice<Item = T> + ?Sized> HostInput<T> for &'a S {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
+    type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Slice];
     type Held = &'a [T];
     #[inline]
     fn items(&self, lengths: &mut Lengths) {
-        lengths.add(Some((**self).as_ref().len()));
+        lengths.add(Some((**self).slice().len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<&'a [T], Error> {
-        let slice = self.as_ref();
-        lanes.same_len(array, slice.len())?;
+        let slice = self.slice();
+        lanes.same_len("input", array, slice.len())?;
         Ok(slice)
     }
     fn at(held: &&'a [T]) -> *const T {
@@ -122,7 +136,7 @@ unsafe impl<'a, T: 'a, S: AsRef<[T]> + ?Sized> HostInput<T> for &'a S {
 }
 
 // SAFETY: what is held is a slice of so many items.
-unsafe impl<'a, T: 'a, S: AsMut<[T]> + ?Sized> HostOutput<T> for &'a mut S {
+unsafe impl<'a, T: 'a, S: HostSliceMut<Item = T> + ?Sized> HostOutput<T> for &'a mut S {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *mut T;
@@ -130,11 +144,11 @@ unsafe impl<'a, T: 'a, S: AsMut<[T]> + ?Sized> HostOutput<T> for &'a mut S {
     type Held = &'a mut [T];
     #[inline]
     fn items(&mut self, lengths: &mut Lengths) {
-        lengths.add(Some((**self).as_mut().len()));
+        lengths.add(Some((**self).slice_mut().len()));
     }
-    fn hold(self, array: usize, len: usize, _: bool) -> Result<&'a mut [T], Error> {
-        let slice = self.as_mut();
-        same_len("output", array, slice.len(), len)?;
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<&'a mut [T], Error> {
+        let slice = self.slice_mut();
+        lanes.same_len("output", array, slice.len())?;
         Ok(slice)
     }
     fn at(held: &mut &'a mut [T]) -> *mut T {
@@ -153,6 +167,19 @@ const fn kind(kinds: &[ArrayKind]) -> ArrayKind {
     }
 }
 
+/// The shape of several arrays.
+fn common<const N: usize>(shapes: [Option<Shaped>; N]) -> Result<Option<Shaped>, Error> {
+    let mut shapes = shapes.into_iter();
+    let first = shapes.next().unwrap_or_default();
+    shapes.try_fold(first, Shaped::common)
+}
+
+macro_rules! first {
+    ($first:ty $(, $_others:ty)*) => {
+        $first
+    };
+}
+
 macro_rules! tuples {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
@@ -164,6 +191,8 @@ macro_rules! tuples {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
             type At = Apart<($($field,)*)>;
+            type Shape = first!($($array::Shape),*);
+            const SHAPED: bool = $($array::SHAPED)||*;
             const KINDS: &'static [ArrayKind] = &[$(kind(<$array as HostInput<$field>>::KINDS)),*];
             type Held = ($($array::Held,)*);
             #[inline]
@@ -176,6 +205,9 @@ macro_rules! tuples {
             fn at(held: &Self::Held) -> Self::At {
                 Apart(($($array::at(&held.$index).cast_mut(),)*))
             }
+            fn shape(&self) -> Result<Option<Shaped>, Error> {
+                common([$(self.$index.shape()?),*])
+            }
         }
 
         // SAFETY: as above.
@@ -187,14 +219,18 @@ macro_rules! tuples {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
             type At = Apart<($($field,)*)>;
+            const SHAPED: bool = $($array::SHAPED)||*;
             const KINDS: &'static [ArrayKind] = &[$(kind(<$array as HostOutput<$field>>::KINDS)),*];
             type Held = ($($array::Held,)*);
             #[inline]
             fn items(&mut self, lengths: &mut Lengths) {
                 $(self.$index.items(lengths);)*
             }
-            fn hold(self, _: usize, len: usize, memory: bool) -> Result<Self::Held, Error> {
-                Ok(($(self.$index.hold($index, len, memory)?,)*))
+            fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
+                Ok(($(self.$index.hold($index, lanes)?,)*))
+            }
+            fn shape(&self) -> Result<Option<Shaped>, Error> {
+                common([$(self.$index.shape()?),*])
             }
             fn at(held: &mut Self::Held) -> Self::At {
                 Apart(($($array::at(&mut held.$index),)*))

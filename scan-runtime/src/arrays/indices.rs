@@ -8,6 +8,7 @@ use super::{
     One,
     fields::Lengths,
     host::{HostInput, Lanes},
+    shape::Flat,
 };
 use crate::{Error, ScanElement, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
@@ -54,6 +55,7 @@ unsafe impl<T: Index> HostInput<T> for Indices {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
+    type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
     type Held = Option<Vec<T>>;
     #[inline]

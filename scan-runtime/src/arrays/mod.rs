@@ -13,7 +13,8 @@
 //!
 //! | array | of inputs | of outputs |
 //! |---|---|---|
-//! | a slice, or what borrows as one | `&x` | `&mut y` |
+//! | a slice, array, `Vec`, `Box` or `Arc` of one; of other types `&x[..]` | `&x` | `&mut y` |
+//! | with the feature `ndarray` and [along an axis](crate::Scan::along): an array or view | `&x`, `x.view()` | `&mut y`, `y.view_mut()` |
 //! | an item for each element, at a place from another array | [`gather`] | [`scatter`] |
 //! | the item before each element, or the one after it, with an edge value | [`previous`], [`next`] | |
 //! | an item for each element along an axis, at strides of its own, which may repeat it | [`strided`] | |
@@ -70,9 +71,12 @@ pub(crate) mod fields;
 mod gather;
 mod host;
 mod indices;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod neighbours;
 mod never;
 mod scatter;
+mod shape;
 pub(crate) mod strided;
 
 use scan_codegen::Arrays;
@@ -86,14 +90,17 @@ pub(crate) use host::{HostInput, HostOutput, Lanes};
 pub use indices::{Index, Indices, indices};
 pub use neighbours::{Neighbour, next, previous};
 pub use scatter::{Scatter, scatter};
+#[cfg(feature = "cuda")]
+use shape::Flat;
+pub(crate) use shape::{Shape, Shaped};
 pub use strided::{Strided, strided};
 
-use self::never::Never;
+pub(crate) use self::never::Never;
 #[cfg(feature = "cuda")]
 use crate::Device;
 use crate::{Host, Memory, sealed::Sealed};
 
-/// An input of elements of type `T` in memory `M`: a slice ([`Host`]: what borrows as one; [`Device`]: a
+/// An input of elements of type `T` in memory `M`: a slice ([`Host`]: a slice, array, `Vec`, or an `ndarray` array; [`Device`]: a
 /// `cudarc` slice or view), or another array of this module. Where `T` is a struct, a tuple with one of these for each
 /// field is an input, too.
 ///
@@ -103,14 +110,17 @@ use crate::{Host, Memory, sealed::Sealed};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an input of elements of type `{T}` in the memory of this call",
     label = "not an input of `{T}`",
-    note = "an input is a slice (after `.on(&stream)` a device slice or view), what the module `arrays` makes, or a tuple with one of these for each field of a struct, in the order of declaration"
+    note = "an input is a slice, or an array, `Vec`, `Box` or `Arc` of one; of other types write `&x[..]` (after `.on(&stream)` a device slice or view), what the module `arrays` makes, or a tuple with one of these for each field of a struct, in the order of declaration"
 )]
 pub unsafe trait Input<T, M: Memory> {
     #[doc(hidden)]
     const SEALED: Sealed;
+    /// The kind of new results.
+    #[doc(hidden)]
+    type Shape: Shape;
     /// The arrays, if they are in host memory; else any.
     #[doc(hidden)]
-    type OnHost: HostInput<T>;
+    type OnHost: HostInput<T, Shape = Self::Shape>;
     /// The arrays, if they are in device memory; else any.
     #[doc(hidden)]
     #[cfg(feature = "cuda")]
@@ -122,7 +132,7 @@ pub unsafe trait Input<T, M: Memory> {
     fn arrays(self) -> M::Either<Self::OnHost, Self::OnDevice>;
 }
 
-/// An output of results of type `T` in memory `M`: a mutable slice ([`Host`]: what borrows as one;
+/// An output of results of type `T` in memory `M`: a mutable slice ([`Host`]: a slice, array, `Vec`, or an `ndarray` array;
 /// [`Device`]: a `cudarc` slice or mutable view), or another array of this module. Where `T` is a struct,
 /// a tuple with one of these for each field is an output, too.
 ///
@@ -152,6 +162,7 @@ pub unsafe trait Output<T, M: Memory> {
 // SAFETY: the arrays are those of a sealed trait.
 unsafe impl<T, A: HostInput<T>> Input<T, Host> for A {
     const SEALED: Sealed = Sealed;
+    type Shape = A::Shape;
     type OnHost = A;
     type OnDevice = Never;
     #[inline]
@@ -175,6 +186,7 @@ unsafe impl<T, A: HostOutput<T>> Output<T, Host> for A {
 #[cfg(feature = "cuda")]
 unsafe impl<T, A: DeviceInput<T>> Input<T, Device> for A {
     const SEALED: Sealed = Sealed;
+    type Shape = Flat;
     type OnHost = Never;
     type OnDevice = A;
     fn arrays(self) -> A {

@@ -6,6 +6,7 @@ use super::{
     One,
     fields::Lengths,
     host::{HostInput, Lanes},
+    shape::Flat,
     strided::{check_apart, each_place},
 };
 use crate::{Array, Error, Host, Memory, ScanElement, room::room, sealed::Sealed};
@@ -179,6 +180,7 @@ unsafe impl<T: ScanElement, const AFTER: bool> HostInput<T> for Neighbour<'_, T,
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
+    type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[if AFTER { ArrayKind::Next } else { ArrayKind::Previous }];
     type Held = Vec<T>;
     #[inline]
@@ -186,7 +188,7 @@ unsafe impl<T: ScanElement, const AFTER: bool> HostInput<T> for Neighbour<'_, T,
         lengths.add(Some(self.values.len()));
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
-        lanes.same_len(array, self.values.len())?;
+        lanes.same_len("input", array, self.values.len())?;
         match lanes.axis {
             Some(axis) => along(array, self.values, axis, self.edge, AFTER),
             None => of_rows(self.values, lanes.row, 1, self.edge, AFTER),

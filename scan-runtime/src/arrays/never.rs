@@ -6,6 +6,7 @@ use super::{
     One,
     fields::Lengths,
     host::{HostInput, HostOutput, Lanes},
+    shape::Flat,
 };
 use crate::{Error, sealed::Sealed};
 #[cfg(feature = "cuda")]
@@ -23,6 +24,7 @@ unsafe impl<T> HostInput<T> for Never {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
+    type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[];
     type Held = Never;
     fn items(&self, _: &mut Lengths) {
@@ -46,7 +48,7 @@ unsafe impl<T> HostOutput<T> for Never {
     fn items(&mut self, _: &mut Lengths) {
         match *self {}
     }
-    fn hold(self, _: usize, _: usize, _: bool) -> Result<Never, Error> {
+    fn hold(self, _: usize, _: Lanes<'_>) -> Result<Never, Error> {
         match self {}
     }
     fn at(held: &mut Never) -> *mut T {

@@ -5,7 +5,7 @@ use scan_codegen::ArrayKind;
 use super::{
     One,
     fields::Lengths,
-    host::{HostOutput, check_places},
+    host::{HostOutput, Lanes, check_places},
 };
 use crate::{Array, ArrayMut, Error, Host, Memory, ScanElement, SegmentOffset, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
@@ -52,9 +52,9 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostOutput<T> for Scatter<'a, 
     fn items(&mut self, lengths: &mut Lengths) {
         lengths.add(Some(self.places.len()));
     }
-    fn hold(self, array: usize, len: usize, _: bool) -> Result<Scattering<'a, T, P>, Error> {
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Scattering<'a, T, P>, Error> {
         check_places("output", array, self.places, self.results.len())?;
-        Ok(Scattering { items: room(len)?, to: self })
+        Ok(Scattering { items: room(lanes.len)?, to: self })
     }
     fn at(held: &mut Scattering<'a, T, P>) -> *mut T {
         held.items.as_mut_ptr()

@@ -6,6 +6,7 @@ use super::{
     One,
     fields::Lengths,
     host::{HostInput, Lanes},
+    shape::Flat,
 };
 use crate::{Array, Error, Host, Memory, ScanElement, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
@@ -127,6 +128,7 @@ unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
+    type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Strided];
     type Held = Vec<T>;
     #[inline]

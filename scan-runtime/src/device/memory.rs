@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     Array, ArrayMut, Device, DeviceBuffer, DeviceBufferMut, Error, Memory, Results, ScanElement, ScanOp,
-    arrays::{Input, Output},
+    arrays::{Input, Output, Shape},
     call::Totals,
     cuda::driver_error,
     heads::HeadKind,
-    run::{Lent, NewResults, Place},
+    run::{Buffer, Lent, NewResults, Place},
 };
 
 /// An array in device memory, with the type of its items.
@@ -65,12 +65,26 @@ impl<T: ScanElement, B: DeviceBufferMut<T>> ArrayMut<T, Device> for B {
     }
 }
 
+impl<T: ScanElement, B: DeviceBufferMut<T>> Buffer<T, Device> for B {
+    #[allow(private_interfaces, reason = "as of the trait")]
+    fn scan<R>(
+        &mut self,
+        _: Option<&Axis>,
+        scan: impl FnOnce(Typed<&mut dyn DeviceArrayMut, T>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        scan(self.array_mut())
+    }
+}
+
 #[allow(private_interfaces, reason = "as of the trait")]
 impl Memory for Device {
     type New<T> = CudaSlice<T>;
+    type Results<S: Shape, Y> = CudaSlice<Y>;
+    type Reduced<S: Shape, Y> = CudaSlice<Y>;
     type One<T> = CudaSlice<T>;
     type Array<'a, T: ScanElement> = Typed<&'a dyn DeviceArray, T>;
     type ArrayMut<'a, T: ScanElement> = Typed<&'a mut dyn DeviceArrayMut, T>;
+    type Axis = Axis;
     type Either<OnHost, OnDevice> = OnDevice;
     type Call<'a, Op: ScanOp> = DeviceCall<'a>;
     type Handle<Op: ScanOp> = Handle;
@@ -110,10 +124,10 @@ impl Memory for Device {
         call.debug(f)
     }
 
-    fn scan<R: Results, Op: ScanOp>(
+    fn scan<R: Results, Op: ScanOp, S: Shape>(
         call: &DeviceCall<'_>,
-        input: impl Input<Op::Input, Device>,
-    ) -> Result<NewResults<R, Device, Op>, Error> {
+        input: impl Input<Op::Input, Device, Shape = S>,
+    ) -> Result<NewResults<R, Device, Op, S>, Error> {
         let input = Of::<Op::Input, _>::new(input.arrays());
         let len = call.new_len(&input)?;
         // SAFETY: the scan writes every element of the output.
@@ -132,20 +146,22 @@ impl Memory for Device {
     }
     fn scan_in_place<R: Results, Op: ScanOp<Input = T, Output = T>, T: ScanElement>(
         call: &DeviceCall<'_>,
-        Typed(buffer, _): Self::ArrayMut<'_, T>,
+        buffer: &mut (impl Buffer<T, Device> + ?Sized),
     ) -> Result<R::Totals<Device, Op::Carry>, Error> {
-        let len = buffer.count();
-        with_totals::<R, Op>(call, || Ok(len), |totals| call.run(None, &mut InPlace(buffer), totals))
+        buffer.scan(None, |Typed(buffer, _)| {
+            let len = buffer.count();
+            with_totals::<R, Op>(call, || Ok(len), |totals| call.run(None, &mut InPlace(buffer), totals))
+        })
     }
     fn reduce<Op: ScanOp>(
         call: &DeviceCall<'_>,
         input: impl Input<Op::Input, Device>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
-        Self::reduce_each::<Op>(call, input)
+        Self::reduce_each::<Op, _>(call, input)
     }
-    fn reduce_each<Op: ScanOp>(
+    fn reduce_each<Op: ScanOp, S: Shape>(
         call: &DeviceCall<'_>,
-        input: impl Input<Op::Input, Device>,
+        input: impl Input<Op::Input, Device, Shape = S>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
         let input = Of::<Op::Input, _>::new(input.arrays());
         let len = call.new_len(&input)?;

@@ -1,6 +1,6 @@
 //! Scans and reductions along an axis of an array in host memory.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnLayout, ColumnsPlan, Plans};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::call::HostTotals;
 use crate::{
     Error, ScanOp,
-    arrays::{HostInput, fields::Lengths},
+    arrays::{HostInput, HostOutput, Shaped, fields::Lengths},
     call::{Initial, Layouts, Request, Totals},
     cpu::{self, Both, Memory, Unwritten},
     generate,
@@ -22,6 +22,29 @@ use crate::{
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
+
+/// The axis that a call is along.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum CallAxis {
+    /// None: all elements are one sequence, or segments of one.
+    #[default]
+    None,
+    /// That of this number, of the shape that the arrays have.
+    OfArrays(isize),
+    /// One of a known shape.
+    Known(Arc<AxisLayout>),
+}
+
+impl CallAxis {
+    /// The axis, where the shape is known.
+    #[inline]
+    pub(crate) fn known(&self) -> Option<&Arc<AxisLayout>> {
+        match self {
+            CallAxis::Known(along) => Some(along),
+            _ => None,
+        }
+    }
+}
 
 /// An array that is scanned along an axis.
 #[derive(Clone, Debug)]
@@ -155,6 +178,60 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 }
 
 impl<Op: ScanOp> HostCall<'_, Op> {
+    /// This call along the axis of arrays that have a shape; none if the call is what it is without their shape.
+    #[inline]
+    pub(super) fn of_shape<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
+        &self,
+        input: &I,
+        output: Option<&O>,
+    ) -> Result<Option<Self>, Error> {
+        if !I::SHAPED && !O::SHAPED && !matches!(self.along, CallAxis::OfArrays(_)) {
+            return Ok(None);
+        }
+        self.with_shapes(input.shape()?, output.map(O::shape).transpose()?)
+    }
+
+    /// This call with an input and an output of these shapes, or with new results.
+    #[cold]
+    pub(super) fn with_shapes(
+        &self,
+        input: Option<Shaped>,
+        output: Option<Option<Shaped>>,
+    ) -> Result<Option<Self>, Error> {
+        let shape = match (&input, output.as_ref().and_then(Option::as_ref)) {
+            (Some(input), Some(output)) if input.shape != output.shape => {
+                return Err(Error::AxisShapes { first: input.shape.clone(), second: output.shape.clone() });
+            }
+            (Some(shaped), _) | (None, Some(shaped)) => &shaped.shape,
+            (None, None) => {
+                return match self.along {
+                    CallAxis::OfArrays(axis) => Err(Error::UnknownShape { axis }),
+                    _ => Ok(None),
+                };
+            }
+        };
+        let number = match &self.along {
+            CallAxis::None if shape.len() == 1 => return Ok(None),
+            CallAxis::None => return Err(Error::AxisUnnamed { shape: shape.clone() }),
+            CallAxis::Known(along) if along.axis.shape() != shape => {
+                return Err(Error::AxisShapes { first: along.axis.shape().to_vec(), second: shape.clone() });
+            }
+            CallAxis::Known(along) => along.axis.axis(),
+            CallAxis::OfArrays(axis) if *axis < 0 => axis.wrapping_add_unsigned(shape.len()) as usize,
+            CallAxis::OfArrays(axis) => *axis as usize,
+        };
+        let mut axis = Axis::of(shape, number)?;
+        // New results lie in memory as the elements do.
+        let output = output.unwrap_or_else(|| input.clone());
+        if let Some(strides) = input.and_then(|input| input.strides) {
+            axis = axis.input_strides(&strides)?;
+        }
+        if let Some(strides) = output.and_then(|output| output.strides) {
+            axis = axis.output_strides(&strides)?;
+        }
+        Ok(Some(self.clone().along_layout(Arc::new(AxisLayout::new(axis)))))
+    }
+
     /// Reduces each column of an array.
     pub(super) fn reduce_columns<I: HostInput<Op::Input>>(
         &self,

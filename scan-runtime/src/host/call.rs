@@ -2,15 +2,18 @@
 
 use std::{fmt, ptr, sync::Arc};
 
-use scan_codegen::{ArrayKind, ArrayKinds, Axis, PlanError, ScanKind};
+use scan_codegen::{ArrayKind, ArrayKinds, PlanError, ScanKind};
 
-use super::{axis::AxisLayout, handle::HostHandle};
+use super::{
+    axis::{AxisLayout, CallAxis},
+    handle::HostHandle,
+};
 #[cfg(feature = "cuda")]
 use crate::call::HostTotals;
 use crate::{
     Error, Host, Results, ScanElement, ScanOp, ScanProgress,
     arrays::{
-        HostInput, HostOutput, Lanes, Layout,
+        HostInput, HostOutput, Lanes, Layout, Never, Shape,
         fields::{Lengths, common_len},
     },
     call::{Call, Layouts, Totals},
@@ -18,7 +21,7 @@ use crate::{
     error::expect_len,
     heads::{HeadKind, Heads},
     room::room,
-    run::{Lent, NewResults, Place},
+    run::{Along, AxisOf, Buffer, Lent, NewResults, Place},
     scan::Options,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
@@ -29,8 +32,8 @@ pub struct HostCall<'a, Op: ScanOp> {
     pub(crate) options: &'a Options<Op>,
     /// The segments, and the initial value of each.
     pub(crate) heads: Heads<'a>,
-    /// The array, if the run is along an axis of one.
-    pub(crate) along: Option<Arc<AxisLayout>>,
+    /// The axis, if the run is along one of an array.
+    pub(crate) along: CallAxis,
     /// Where the total of each segment goes, if that is memory of the caller's.
     pub(crate) totals: Option<Lent<'a, [Op::Carry]>>,
     /// The handle, if it is a run of one.
@@ -46,24 +49,27 @@ impl<Op: ScanOp> Clone for HostCall<'_, Op> {
 impl<'a, Op: ScanOp> HostCall<'a, Op> {
     #[inline(always)]
     pub(crate) fn new(options: &'a Options<Op>) -> Self {
-        HostCall { options, heads: Heads::NONE, along: None, totals: None, prepared: None }
+        HostCall { options, heads: Heads::NONE, along: CallAxis::None, totals: None, prepared: None }
     }
 
     /// The last choice of segments counts.
     #[inline]
     pub(crate) fn with_heads(self, heads: Heads<'a>) -> Self {
-        let mut call = HostCall { along: None, ..self };
+        let mut call = HostCall { along: CallAxis::None, ..self };
         (call.heads, call.heads.initial_values) = (heads, self.heads.initial_values);
         call
     }
 
-    pub(crate) fn along(self, axis: Axis) -> Self {
-        self.along_layout(Arc::new(AxisLayout::new(axis)))
+    pub(crate) fn along(self, Along(axis): Along) -> Self {
+        match axis {
+            AxisOf::Shape(axis) => self.along_layout(Arc::new(AxisLayout::new(axis))),
+            AxisOf::Arrays(axis) => HostCall { along: CallAxis::OfArrays(axis), ..self.with_heads(Heads::NONE) },
+        }
     }
 
     pub(super) fn along_layout(self, along: Arc<AxisLayout>) -> Self {
         let call = self.with_heads(along.row().map_or(Heads::NONE, Heads::rows));
-        HostCall { along: Some(along), ..call }
+        HostCall { along: CallAxis::Known(along), ..call }
     }
 
     pub(crate) fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,15 +77,17 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         let mut scan = f.debug_struct(if reduction.is_some() { "Reduce" } else { "Scan" });
         scan.field("operator", &op.source().name);
         scan.field("scan", &format_args!("{}", self.call(Totals::None).spec()));
-        if let Some(along) = &self.along {
-            scan.field("axis", &along.axis);
+        match &self.along {
+            CallAxis::Known(along) => _ = scan.field("axis", &along.axis),
+            CallAxis::OfArrays(axis) => _ = scan.field("axis", axis),
+            CallAxis::None => {}
         }
         scan.field("backend", &format_args!("{}", scanner.backend())).finish_non_exhaustive()
     }
 
     /// The call without types, with these totals.
     pub(crate) fn call(&self, totals: Totals) -> Call<'_> {
-        self.options.call(self.heads, self.along.as_deref(), totals)
+        self.options.call(self.heads, self.along.known().map(|along| &**along), totals)
     }
 
     /// The totals that a run gives, which the caller asks for or has a place for.
@@ -149,6 +157,11 @@ struct Extent {
     len: usize,
 }
 
+/// Whether a buffer has a shape.
+fn is_shaped<T: ScanElement, B: Buffer<T, Host> + ?Sized>(_: &B) -> bool {
+    B::SHAPED
+}
+
 /// In how many arrays an input and an output are. Host memory is given to kernels as slices.
 pub(super) fn arrays<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>() -> Layouts {
     Layouts { input: (I::Layout::ARRAYS, ArrayKinds::default()), output: (O::Layout::ARRAYS, ArrayKinds::default()) }
@@ -190,7 +203,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 
     /// How many segments or columns there are, each of which has an initial value, or a total.
     pub(super) fn count_each(&self, len: usize) -> Result<usize, Error> {
-        match &self.along {
+        match self.along.known() {
             Some(along) => Ok(along.axis.columns()),
             None => {
                 self.heads.check(len)?;
@@ -209,7 +222,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// The lengths of a run over arrays of these lengths.
     #[inline]
     fn extent(&self, input: Option<usize>, output: Option<usize>) -> Result<Extent, Error> {
-        match &self.along {
+        match self.along.known() {
             Some(along) => {
                 let (needed, room) = (along.axis.input_len(), along.axis.output_len());
                 let (input, output) = (input.unwrap_or(needed), output.unwrap_or(room));
@@ -224,7 +237,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// The same of a run into new memory.
     #[inline]
     fn new_extent(&self, input: Option<usize>) -> Result<Extent, Error> {
-        match &self.along {
+        match self.along.known() {
             Some(along) if along.axis.output_len() != along.axis.len() => Err(along.gaps()),
             _ => self.extent(input, None),
         }
@@ -235,7 +248,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     pub(super) fn lanes_of(&self, input: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
         let on_cpu = matches!(self.options.scanner.engine(), Engine::Cpu { .. });
         // Kernels of columns read no indices.
-        let along = self.along.as_ref();
+        let along = self.along.known();
         let memory = on_cpu || along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
         let row = match self.heads.kind {
             HeadKind::Rows { len } if along.is_none() => len,
@@ -244,9 +257,24 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         Lanes { len: input, memory, row, axis: along.map(|along| &along.axis) }
     }
 
-    /// Runs over an input into a new vector, with the totals that `R` gives.
+    /// Runs over an input into new memory, with the totals that `R` gives.
     #[inline]
-    pub(super) fn run<R: Results, I: HostInput<Op::Input>>(&self, input: I) -> Result<NewResults<R, Host, Op>, Error> {
+    pub(super) fn run<R: Results, I: HostInput<Op::Input>>(
+        &self,
+        input: I,
+    ) -> Result<NewResults<R, Host, Op, I::Shape>, Error> {
+        if let Some(call) = self.of_shape(&input, None::<&Never>)? {
+            return call.run_known::<R, I>(input);
+        }
+        self.run_known::<R, I>(input)
+    }
+
+    /// The same where the shape is known.
+    #[inline]
+    fn run_known<R: Results, I: HostInput<Op::Input>>(
+        &self,
+        input: I,
+    ) -> Result<NewResults<R, Host, Op, I::Shape>, Error> {
         let mut lengths = Lengths::of("input");
         input.items(&mut lengths);
         let extent = self.new_extent(lengths.len()?)?;
@@ -262,12 +290,29 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             unsafe { output.set_len(extent.output) };
             Ok((output, total))
         })?;
+        let output = match self.along.known() {
+            Some(along) => I::Shape::new(output, along.axis.shape(), along.axis.both_strides().1)?,
+            None => I::Shape::new(output, &[extent.len], &[1])?,
+        };
         Ok(R::with(output, totals))
     }
 
     /// Runs over the arrays of an input and of an output.
     #[inline(always)]
     pub(super) fn run_into<R: Results, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
+        &self,
+        input: I,
+        output: O,
+    ) -> Result<R::Totals<Host, Op::Carry>, Error> {
+        if let Some(call) = self.of_shape(&input, Some(&output))? {
+            return call.run_into_known::<R, I, O>(input, output);
+        }
+        self.run_into_known::<R, I, O>(input, output)
+    }
+
+    /// The same where the shape is known.
+    #[inline(always)]
+    fn run_into_known<R: Results, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
         input: I,
         mut output: O,
@@ -277,7 +322,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         output.items(&mut outputs);
         let extent = self.extent(inputs.len()?, outputs.len()?)?;
         let in_memory_order = |kind: &ArrayKind| matches!(kind, ArrayKind::Slice | ArrayKind::NoMemory);
-        if let Some(along) = &self.along
+        if let Some(along) = self.along.known()
             && extent.output != extent.len
             && !O::KINDS.iter().all(in_memory_order)
         {
@@ -286,8 +331,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
             let on_cpu = matches!(self.options.scanner.engine(), Engine::Cpu { .. });
-            let input = input.hold(0, self.lanes_of(extent.input, &wants))?;
-            let mut output = output.hold(0, extent.output, on_cpu)?;
+            let lanes = self.lanes_of(extent.input, &wants);
+            let input = input.hold(0, lanes)?;
+            let mut output = output.hold(0, Lanes { len: extent.output, memory: on_cpu, ..lanes })?;
             let memory = Both { input: I::at(&input), output: O::at(&mut output) };
             // SAFETY: each held array has that many items, those of the output exclusively borrowed.
             let total = unsafe { self.run_memory(memory, extent.len, arrays::<Op, I, O>(), wants)? };
@@ -300,12 +346,28 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 
     /// Runs in place.
     #[inline(always)]
-    pub(super) fn run_in_place<R: Results, T>(&self, buffer: &mut [T]) -> Result<R::Totals<Host, Op::Carry>, Error>
+    pub(super) fn run_in_place<R: Results, T>(
+        &self,
+        buffer: &mut (impl Buffer<T, Host> + ?Sized),
+    ) -> Result<R::Totals<Host, Op::Carry>, Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        let len = match &self.along {
+        let is_flat = !is_shaped(buffer) && !matches!(self.along, CallAxis::OfArrays(_));
+        let of_shape = if is_flat { None } else { self.with_shapes(buffer.shape(), Some(buffer.shape()))? };
+        let call = of_shape.as_ref().unwrap_or(self);
+        let axis = call.along.known().map(|along| &along.axis);
+        buffer.scan(axis, |elements| call.run_in_memory::<R, T>(elements))
+    }
+
+    #[inline(always)]
+    fn run_in_memory<R: Results, T>(&self, buffer: &mut [T]) -> Result<R::Totals<Host, Op::Carry>, Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let len = match self.along.known() {
             Some(along) if !along.axis.lies_the_same() => return Err(Error::AxisInPlace),
             Some(along) => {
                 along.check_length("buffer", buffer.len(), along.axis.input_len())?;
@@ -396,7 +458,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// The array, if the scan is along an axis whose columns are not scanned as rows.
     #[inline]
     fn columns_of(&self, wants: &Wants<Op::Carry>) -> Result<Option<&AxisLayout>, Error> {
-        match self.along.as_deref() {
+        match self.along.known() {
             None => Ok(None),
             Some(_) if matches!(wants, Wants::Last) => Err(PlanError::Columns { why: NO_LAST_TOTAL }.into()),
             Some(along) => Ok((!along.is_of_rows(&self.call(wants.totals()).request)).then_some(along)),

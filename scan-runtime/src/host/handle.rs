@@ -4,7 +4,11 @@ use std::{any::Any, fmt, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds};
 
-use super::{HostCall, axis::AxisLayout, call::arrays};
+use super::{
+    HostCall,
+    axis::{AxisLayout, CallAxis},
+    call::arrays,
+};
 use crate::{
     Error, ScanOp,
     arrays::{HostInput, HostOutput},
@@ -64,8 +68,8 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
     /// Prepares runs over arrays like these. Places are followed by the host: to kernels such arrays are slices.
     pub(super) fn prepare_like<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
-        _: &I,
-        _: &O,
+        input: &I,
+        output: &O,
         asked: Totals,
         max_len: usize,
     ) -> Result<HostHandle<Op>, Error> {
@@ -78,12 +82,16 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
             ArrayKinds::new(kinds.iter().map(kind))
         };
         let layouts = arrays::<Op, I, O>().with_kinds(followed(I::KINDS), followed(O::KINDS));
-        self.prepare_over(layouts, asked, max_len)
+        let of_shape = self.of_shape(input, Some(output))?;
+        of_shape.as_ref().unwrap_or(self).prepare_over(layouts, asked, max_len)
     }
 
     fn prepare_over(&self, layouts: Layouts, asked: Totals, max_len: usize) -> Result<HostHandle<Op>, Error> {
         if self.prepared.is_some() {
             return Err(Error::AlreadyPrepared);
+        }
+        if let CallAxis::OfArrays(axis) = self.along {
+            return Err(Error::UnknownShape { axis });
         }
         let call = self.call(self.wanted(asked)).over(layouts);
         call.check()?;
@@ -94,7 +102,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
                 call.load_chunks(device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
             }
         };
-        let (options, request, along) = (self.options.clone(), call.request, self.along.clone());
+        let (options, request, along) = (self.options.clone(), call.request, self.along.known().cloned());
         Ok(HostHandle { options, request, along, max_len, _kernels })
     }
 }

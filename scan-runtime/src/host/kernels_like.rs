@@ -15,8 +15,10 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
         I: Input<Op::Input, Host>,
         O: Output<Op::Output, Host>,
     {
-        let call = self.call.call(self.call.wanted(R::ADDED));
-        Wanted::new(&*self.call.options.op, vec![call.over(layouts::<Op, I::OnHost, O::OnHost>()).task()])
+        let layouts = layouts::<Op, I::OnHost, O::OnHost>();
+        let calls = self.call.of_all_shapes();
+        let tasks = calls.iter().map(|call| call.call(call.wanted(R::ADDED)).over(layouts).task());
+        Wanted::new(&*self.call.options.op, tasks.collect())
     }
 }
 

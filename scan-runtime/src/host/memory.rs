@@ -2,23 +2,24 @@
 
 use std::fmt;
 
-use scan_codegen::Axis;
-
 use super::{HostCall, HostHandle};
 use crate::{
     Error, Host, Memory, Results, ScanElement, ScanOp,
-    arrays::{Input, Output},
+    arrays::{Input, Output, Shape},
     call::Totals,
     heads::{HeadKind, Heads, InitialValues},
-    run::{Lent, NewResults},
+    run::{Along, Buffer, Lent, NewReduced, NewResults},
 };
 
 #[allow(private_interfaces, reason = "as of the trait")]
 impl Memory for Host {
     type New<T> = Vec<T>;
+    type Results<S: Shape, Y> = S::New<Y>;
+    type Reduced<S: Shape, Y> = S::Reduced<Y>;
     type One<T> = T;
     type Array<'a, T: ScanElement> = &'a [T];
     type ArrayMut<'a, T: ScanElement> = &'a mut [T];
+    type Axis = Along;
     type Either<OnHost, OnDevice> = OnHost;
     type Call<'a, Op: ScanOp> = HostCall<'a, Op>;
     type Handle<Op: ScanOp> = HostHandle<Op>;
@@ -39,7 +40,7 @@ impl Memory for Host {
     fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op> {
         call.with_heads(Heads::rows(len))
     }
-    fn along<Op: ScanOp>(call: Self::Call<'_, Op>, axis: Axis) -> Self::Call<'_, Op> {
+    fn along<Op: ScanOp>(call: Self::Call<'_, Op>, axis: Along) -> Self::Call<'_, Op> {
         call.along(axis)
     }
     #[inline]
@@ -66,10 +67,10 @@ impl Memory for Host {
     }
 
     #[inline]
-    fn scan<R: Results, Op: ScanOp>(
+    fn scan<R: Results, Op: ScanOp, S: Shape>(
         call: &HostCall<'_, Op>,
-        input: impl Input<Op::Input, Host>,
-    ) -> Result<NewResults<R, Host, Op>, Error> {
+        input: impl Input<Op::Input, Host, Shape = S>,
+    ) -> Result<NewResults<R, Host, Op, S>, Error> {
         call.run::<R, _>(input.arrays())
     }
     #[inline]
@@ -83,18 +84,18 @@ impl Memory for Host {
     #[inline]
     fn scan_in_place<R: Results, Op: ScanOp<Input = T, Output = T>, T: ScanElement>(
         call: &HostCall<'_, Op>,
-        buffer: &mut [T],
+        buffer: &mut (impl Buffer<T, Host> + ?Sized),
     ) -> Result<R::Totals<Host, Op::Carry>, Error> {
-        call.run_in_place::<R, _>(buffer)
+        call.run_in_place::<R, T>(buffer)
     }
     fn reduce<Op: ScanOp>(call: &HostCall<'_, Op>, input: impl Input<Op::Input, Host>) -> Result<Op::Output, Error> {
         call.reduce(input.arrays())
     }
-    fn reduce_each<Op: ScanOp>(
+    fn reduce_each<Op: ScanOp, S: Shape>(
         call: &HostCall<'_, Op>,
-        input: impl Input<Op::Input, Host>,
-    ) -> Result<Vec<Op::Output>, Error> {
-        call.reduce_segments(input.arrays())
+        input: impl Input<Op::Input, Host, Shape = S>,
+    ) -> Result<NewReduced<Host, Op, S>, Error> {
+        call.reduce_each(input.arrays())
     }
     fn reduce_into<Op: ScanOp>(
         call: &HostCall<'_, Op>,

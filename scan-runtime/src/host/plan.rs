@@ -1,19 +1,30 @@
 //! What a run would do on a GPU: its plan, its CUDA source, its kernels ahead of time.
 
-use scan_codegen::{KernelSource, PlanError, Plans};
+use scan_codegen::{Axis, KernelSource, PlanError, Plans};
 
 use super::{
     HostCall,
-    axis::{AxisLayout, AxisPlan},
+    axis::{AxisPlan, CallAxis},
 };
 #[cfg(doc)]
 use crate::Scan;
 use crate::{Error, Host, Outcome, Results, Run, ScanOp, call::Totals, generate, scan::Options};
 
 impl<Op: ScanOp> HostCall<'_, Op> {
-    /// The array, if the run is along an axis whose columns are not rows.
-    fn columns(&self) -> Option<&AxisLayout> {
-        self.along.as_deref().filter(|along| !along.layout().is_rows())
+    /// Whether the run is along an axis whose columns are not rows, which those of an unknown shape are assumed to be.
+    fn is_of_columns(&self) -> bool {
+        match &self.along {
+            CallAxis::None => false,
+            CallAxis::OfArrays(_) => true,
+            CallAxis::Known(along) => !along.layout().is_rows(),
+        }
+    }
+
+    /// The call with every kind of axis that it may be along.
+    pub(crate) fn of_all_shapes(&self) -> Vec<Self> {
+        let CallAxis::OfArrays(_) = self.along else { return vec![self.clone()] };
+        let axes = (0..2).filter_map(|axis| Axis::of(&[2, 2], axis).ok());
+        axes.map(|axis| self.clone().along(axis.into())).collect()
     }
 
     fn plans(&self, asked: Totals) -> Result<Plans, Error> {
@@ -31,9 +42,9 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
     /// [`Error::Plan`] where no kernel can do it, if keys have padding, and along an axis whose columns are not rows,
     /// which [`axis_plan`](Run::axis_plan) is for.
     pub fn plan(&self) -> Result<Plans, Error> {
-        match self.call.columns() {
-            Some(_) => Err(PlanError::Columns { why: "its columns are not rows: `axis_plan` says what runs" }.into()),
-            None => self.call.plans(R::TOTALS),
+        match self.call.is_of_columns() {
+            true => Err(PlanError::Columns { why: "its columns are not rows: `axis_plan` says what runs" }.into()),
+            false => self.call.plans(R::TOTALS),
         }
     }
 
@@ -44,7 +55,7 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
         let operator = self.call.options.op.source();
-        if self.call.columns().is_some() {
+        if self.call.is_of_columns() {
             let plan = self.call.columns_plan(self.call.wanted(R::TOTALS))?;
             return Ok(generate::show_columns(&operator, &plan)?);
         }
@@ -64,15 +75,16 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
 }
 
 impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
-    /// What would run on the GPU along an axis; of other segments as rows.
+    /// What would run on the GPU along an axis; of other segments as rows. Columns of an axis whose shape the arrays
+    /// bring are assumed not to be rows.
     ///
     /// # Errors
     ///
     /// [`Error::Plan`] where no kernel can do it.
     pub fn axis_plan(&self) -> Result<AxisPlan, Error> {
-        match self.call.columns() {
-            Some(_) => Ok(AxisPlan::Columns(self.call.columns_plan(self.call.wanted(R::TOTALS))?)),
-            None => Ok(AxisPlan::Rows(self.call.plans(R::TOTALS)?)),
+        match self.call.is_of_columns() {
+            true => Ok(AxisPlan::Columns(self.call.columns_plan(self.call.wanted(R::TOTALS))?)),
+            false => Ok(AxisPlan::Rows(self.call.plans(R::TOTALS)?)),
         }
     }
 }

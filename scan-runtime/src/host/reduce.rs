@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use scan_codegen::Axis;
+
 #[cfg(feature = "cuda")]
 use super::call::arrays;
 use super::{HostCall, call::Wants};
@@ -9,7 +11,7 @@ use super::{HostCall, call::Wants};
 use crate::scanner::Engine;
 use crate::{
     Error, ScanOp,
-    arrays::{HostInput, HostOutput, fields::Lengths},
+    arrays::{HostInput, HostOutput, Lanes, Never, Shape, Shaped, fields::Lengths},
     call::Totals,
     cpu::{self, Reader, Writer},
     error::expect_len,
@@ -21,7 +23,7 @@ use crate::{
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// Reduces an input to one result.
     pub(super) fn reduce<I: HostInput<Op::Input>>(&self, input: I) -> Result<Op::Output, Error> {
-        if self.along.is_some() {
+        if self.of_shape(&input, None::<&Never>)?.is_some() || self.along.known().is_some() {
             let (prepared, found) = ("an axis".to_owned(), "no `.along(axis)`".to_owned());
             return Err(Error::HandleMismatch { prepared, found });
         }
@@ -45,9 +47,31 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
     }
 
-    /// Reduces each segment of an input, or each column along an axis.
-    pub(super) fn reduce_segments<I: HostInput<Op::Input>>(&self, input: I) -> Result<Vec<Op::Output>, Error> {
-        if let Some(along) = &self.along {
+    /// Reduces each segment of an input, or each column along an axis, into new memory.
+    pub(super) fn reduce_each<I: HostInput<Op::Input>>(
+        &self,
+        input: I,
+    ) -> Result<<I::Shape as Shape>::Reduced<Op::Output>, Error> {
+        let (results, shape) = self.reduce_shaped(input)?;
+        I::Shape::reduced(results, shape.as_deref())
+    }
+
+    /// The results in a vector, and along an axis their shape.
+    #[allow(clippy::type_complexity, reason = "a pair reads better than a struct of its own")]
+    fn reduce_shaped<I: HostInput<Op::Input>>(&self, input: I) -> Result<(Vec<Op::Output>, Option<Vec<usize>>), Error> {
+        let of_shape = self.of_shape(&input, None::<&Never>)?;
+        let call = of_shape.as_ref().unwrap_or(self);
+        let shape = call.along.known().map(|along| {
+            let mut shape = along.axis.shape().to_vec();
+            shape.remove(along.axis.axis());
+            shape
+        });
+        Ok((call.reduce_segments(input)?, shape))
+    }
+
+    /// The same into a vector, where the shape is known.
+    fn reduce_segments<I: HostInput<Op::Input>>(&self, input: I) -> Result<Vec<Op::Output>, Error> {
+        if let Some(along) = self.along.known() {
             return self.reduce_columns(along, input);
         }
         if self.heads.kind.is_none() && self.heads.initial_values.is_none() {
@@ -105,10 +129,18 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let mut outputs = Lengths::of("output");
         output.items(&mut outputs);
         let found = outputs.len()?;
-        let results = self.reduce_segments(input)?;
+        let (results, shape) = self.reduce_shaped(input)?;
+        if let (Some(first), Some(Shaped { shape: second, .. })) = (&shape, output.shape()?)
+            && *first != second
+        {
+            return Err(Error::AxisShapes { first: first.clone(), second });
+        }
+        // Results are in standard order, which any axis of their shape describes.
+        let axis = shape.filter(|shape| !shape.is_empty()).map(|shape| Axis::of(&shape, 0)).transpose()?;
         let why = "a reduction writes one result, or one for each segment";
         expect_len("output", found.unwrap_or(results.len()), results.len(), why)?;
-        let mut held = output.hold(0, results.len(), true)?;
+        let mut held =
+            output.hold(0, Lanes { len: results.len(), memory: true, row: results.len(), axis: axis.as_ref() })?;
         let to = O::at(&mut held);
         for (index, result) in results.into_iter().enumerate() {
             // SAFETY: what is held has room for so many results.

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Host, Outcome, Prefixes, Prepared, Scan, ScanElement, ScanOp,
-    arrays::{Input, Output},
+    arrays::{Input, Output, Shape},
     call::Totals,
 };
 
@@ -28,8 +28,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// [`PlanError::NoElements`](crate::PlanError::NoElements) for a reduction of no elements without an initial value
     /// and an identity. Whatever else can go wrong is in [`Error`]; the input is never touched.
     #[inline]
-    pub fn run(&self, input: impl Input<Op::Input, Host>) -> Result<R::Whole<Host, Op>, Error> {
-        R::run_whole::<Host, Op>(&self.host_call(), input)
+    pub fn run<S: Shape>(&self, input: impl Input<Op::Input, Host, Shape = S>) -> Result<R::Whole<Host, Op, S>, Error> {
+        R::run_whole::<Host, Op, S>(&self.host_call(), input)
     }
 
     /// Runs over an input into an output of as many elements as there are results: slices,

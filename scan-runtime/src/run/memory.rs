@@ -4,10 +4,10 @@ use std::fmt;
 
 use scan_codegen::Axis;
 
-use super::{NewResults, Results};
+use super::{NewReduced, NewResults, Results};
 use crate::{
     Error, ScanElement, ScanOp,
-    arrays::{Input, Output},
+    arrays::{Input, Output, Shape, Shaped},
     call,
     heads::HeadKind,
 };
@@ -17,12 +17,20 @@ use crate::{
 pub trait Memory: sealed::Memory + Sized + 'static {
     /// A new array.
     type New<T>;
+    /// New results over an input with a shape of this kind.
+    #[doc(hidden)]
+    type Results<S: Shape, Y>;
+    /// The same of a reduction.
+    #[doc(hidden)]
+    type Reduced<S: Shape, Y>;
     /// A new value.
     type One<T>;
     #[doc(hidden)]
     type Array<'a, T: ScanElement>: Copy;
     #[doc(hidden)]
     type ArrayMut<'a, T: ScanElement>;
+    /// An axis: [`Along`] in host memory, [`Axis`] in device memory, whose arrays have no shape.
+    type Axis;
     /// Of arrays in host memory and arrays in device memory those that are in this one.
     #[doc(hidden)]
     type Either<OnHost, OnDevice>;
@@ -42,7 +50,7 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     #[doc(hidden)]
     fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op>;
     #[doc(hidden)]
-    fn along<Op: ScanOp>(call: Self::Call<'_, Op>, axis: Axis) -> Self::Call<'_, Op>;
+    fn along<Op: ScanOp>(call: Self::Call<'_, Op>, axis: Self::Axis) -> Self::Call<'_, Op>;
     #[doc(hidden)]
     fn with_initial_values<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
@@ -59,10 +67,10 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     fn debug<Op: ScanOp>(call: &Self::Call<'_, Op>, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     #[doc(hidden)]
-    fn scan<R: Results, Op: ScanOp>(
+    fn scan<R: Results, Op: ScanOp, S: Shape>(
         call: &Self::Call<'_, Op>,
-        input: impl Input<Op::Input, Self>,
-    ) -> Result<NewResults<R, Self, Op>, Error>;
+        input: impl Input<Op::Input, Self, Shape = S>,
+    ) -> Result<NewResults<R, Self, Op, S>, Error>;
     #[doc(hidden)]
     fn scan_into<R: Results, Op: ScanOp>(
         call: &Self::Call<'_, Op>,
@@ -72,7 +80,7 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     #[doc(hidden)]
     fn scan_in_place<R: Results, Op: ScanOp<Input = T, Output = T>, T: ScanElement>(
         call: &Self::Call<'_, Op>,
-        buffer: Self::ArrayMut<'_, T>,
+        buffer: &mut (impl Buffer<T, Self> + ?Sized),
     ) -> Result<R::Totals<Self, Op::Carry>, Error>;
     /// One result for the whole input.
     #[doc(hidden)]
@@ -82,10 +90,10 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     ) -> Result<Self::One<Op::Output>, Error>;
     /// A result for each segment.
     #[doc(hidden)]
-    fn reduce_each<Op: ScanOp>(
+    fn reduce_each<Op: ScanOp, S: Shape>(
         call: &Self::Call<'_, Op>,
-        input: impl Input<Op::Input, Self>,
-    ) -> Result<Self::New<Op::Output>, Error>;
+        input: impl Input<Op::Input, Self, Shape = S>,
+    ) -> Result<NewReduced<Self, Op, S>, Error>;
     #[doc(hidden)]
     fn reduce_into<Op: ScanOp>(
         call: &Self::Call<'_, Op>,
@@ -149,50 +157,102 @@ pub trait ArrayMut<T: ScanElement, M: Memory> {
     fn array_mut(&mut self) -> M::ArrayMut<'_, T>;
 }
 
-macro_rules! host_arrays {
+/// A buffer of elements of type `T` that is scanned in place: a mutable slice, in [`Device`] memory a `cudarc` slice or
+/// mutable view, or an `ndarray` array.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a buffer of elements of type `{T}` that this call can scan in place",
+    label = "not a mutable buffer of `{T}`",
+    note = "a call over host memory scans slices, arrays, vectors and `ndarray` arrays in place, one made by `.on(&stream)` device slices and mutable views"
+)]
+pub trait Buffer<T: ScanElement, M: Memory> {
+    #[doc(hidden)]
+    const SHAPED: bool = false;
+    #[doc(hidden)]
+    #[allow(private_interfaces, reason = "nobody else calls it")]
+    fn shape(&self) -> Option<Shaped> {
+        None
+    }
+    /// Scans the elements, along the axis if there is one.
+    #[doc(hidden)]
+    fn scan<R>(
+        &mut self,
+        axis: Option<&Axis>,
+        scan: impl FnOnce(M::ArrayMut<'_, T>) -> Result<R, Error>,
+    ) -> Result<R, Error>;
+}
+
+/// What is a slice in host memory.
+#[doc(hidden)]
+pub trait HostSlice {
+    type Item;
+    fn slice(&self) -> &[Self::Item];
+}
+
+/// The same of a mutable one.
+#[doc(hidden)]
+pub trait HostSliceMut: HostSlice {
+    fn slice_mut(&mut self) -> &mut [Self::Item];
+}
+
+macro_rules! host_slices {
     ($([$($generics:tt)*] $array:ty),*) => {$(
-        impl<T: ScanElement, $($generics)*> Array<T, Host> for $array {
+        impl<T, $($generics)*> HostSlice for $array {
+            type Item = T;
             #[inline]
-            fn array(&self) -> &[T] {
+            fn slice(&self) -> &[T] {
                 self
             }
         }
 
-        impl<T: ScanElement, $($generics)*> ArrayMut<T, Host> for $array {
+        impl<T, $($generics)*> HostSliceMut for $array {
             #[inline]
-            fn array_mut(&mut self) -> &mut [T] {
+            fn slice_mut(&mut self) -> &mut [T] {
                 self
             }
         }
     )*};
 }
 
-host_arrays!([] [T], [const N: usize] [T; N], [] Vec<T>, [] Box<[T]>);
+host_slices!([] [T], [const N: usize] [T; N], [] Vec<T>, [] Box<[T]>);
 
-impl<T: ScanElement, A: Array<T, Host> + ?Sized> Array<T, Host> for &A {
+macro_rules! pointers {
+    ($([$($lifetime:tt)*] $pointer:ty),*) => {$(
+        impl<$($lifetime)* A: HostSlice + ?Sized> HostSlice for $pointer {
+            type Item = A::Item;
+            #[inline]
+            fn slice(&self) -> &[A::Item] {
+                (**self).slice()
+            }
+        }
+    )*};
+}
+
+pointers!(['a,] &'a A, ['a,] &'a mut A, [] std::sync::Arc<A>);
+
+impl<A: HostSliceMut + ?Sized> HostSliceMut for &mut A {
     #[inline]
-    fn array(&self) -> &[T] {
-        (**self).array()
+    fn slice_mut(&mut self) -> &mut [A::Item] {
+        (**self).slice_mut()
     }
 }
 
-impl<T: ScanElement, A: Array<T, Host> + ?Sized> Array<T, Host> for &mut A {
+impl<T: ScanElement, A: HostSlice<Item = T> + ?Sized> Array<T, Host> for A {
     #[inline]
     fn array(&self) -> &[T] {
-        (**self).array()
+        self.slice()
     }
 }
 
-impl<T: ScanElement, A: ArrayMut<T, Host> + ?Sized> ArrayMut<T, Host> for &mut A {
+impl<T: ScanElement, A: HostSliceMut<Item = T> + ?Sized> ArrayMut<T, Host> for A {
     #[inline]
     fn array_mut(&mut self) -> &mut [T] {
-        (**self).array_mut()
+        self.slice_mut()
     }
 }
 
-impl<T: ScanElement, A: Array<T, Host> + ?Sized> Array<T, Host> for std::sync::Arc<A> {
+impl<T: ScanElement, A: HostSliceMut<Item = T> + ?Sized> Buffer<T, Host> for A {
     #[inline]
-    fn array(&self) -> &[T] {
-        (**self).array()
+    fn scan<R>(&mut self, _: Option<&Axis>, scan: impl FnOnce(&mut [T]) -> Result<R, Error>) -> Result<R, Error> {
+        scan(self.slice_mut())
     }
 }

@@ -3,7 +3,7 @@
 use super::Memory;
 use crate::{
     Error, ScanOp,
-    arrays::{Input, Output},
+    arrays::{Input, Output, Shape},
     call,
 };
 
@@ -21,9 +21,9 @@ use crate::{
 #[allow(private_interfaces, reason = "nobody else names private types")]
 pub trait Outcome: sealed::Outcome + Send + Sync + 'static {
     /// What a run gives in new memory.
-    type New<M: Memory, Op: ScanOp>;
+    type New<M: Memory, Op: ScanOp, S: Shape>;
     /// The same of a call without segments: of a reduction in host memory one result.
-    type Whole<M: Memory, Op: ScanOp>;
+    type Whole<M: Memory, Op: ScanOp, S: Shape>;
     /// What a run gives that writes the results to memory of the caller's.
     type Also<M: Memory, Op: ScanOp>;
     /// The outcome of a handle's runs without further words.
@@ -37,15 +37,15 @@ pub trait Outcome: sealed::Outcome + Send + Sync + 'static {
     const TOTALS: call::Totals;
 
     #[doc(hidden)]
-    fn run<M: Memory, Op: ScanOp>(
+    fn run<M: Memory, Op: ScanOp, S: Shape>(
         call: &M::Call<'_, Op>,
-        input: impl Input<Op::Input, M>,
-    ) -> Result<Self::New<M, Op>, Error>;
+        input: impl Input<Op::Input, M, Shape = S>,
+    ) -> Result<Self::New<M, Op, S>, Error>;
     #[doc(hidden)]
-    fn run_whole<M: Memory, Op: ScanOp>(
+    fn run_whole<M: Memory, Op: ScanOp, S: Shape>(
         call: &M::Call<'_, Op>,
-        input: impl Input<Op::Input, M>,
-    ) -> Result<Self::Whole<M, Op>, Error>;
+        input: impl Input<Op::Input, M, Shape = S>,
+    ) -> Result<Self::Whole<M, Op, S>, Error>;
     #[doc(hidden)]
     fn run_into<M: Memory, Op: ScanOp>(
         call: &M::Call<'_, Op>,
@@ -72,26 +72,26 @@ pub struct Totals;
 
 #[allow(private_interfaces, reason = "as of the trait")]
 impl<R: Results> Outcome for R {
-    type New<M: Memory, Op: ScanOp> = NewResults<R, M, Op>;
-    type Whole<M: Memory, Op: ScanOp> = NewResults<R, M, Op>;
+    type New<M: Memory, Op: ScanOp, S: Shape> = NewResults<R, M, Op, S>;
+    type Whole<M: Memory, Op: ScanOp, S: Shape> = NewResults<R, M, Op, S>;
     type Also<M: Memory, Op: ScanOp> = R::Totals<M, Op::Carry>;
     type OfHandle = Prefixes;
     const FOLDS: bool = false;
     const TOTALS: call::Totals = <R as Results>::ADDED;
 
     #[inline]
-    fn run<M: Memory, Op: ScanOp>(
+    fn run<M: Memory, Op: ScanOp, S: Shape>(
         call: &M::Call<'_, Op>,
-        input: impl Input<Op::Input, M>,
-    ) -> Result<NewResults<R, M, Op>, Error> {
-        M::scan::<R, Op>(call, input)
+        input: impl Input<Op::Input, M, Shape = S>,
+    ) -> Result<NewResults<R, M, Op, S>, Error> {
+        M::scan::<R, Op, S>(call, input)
     }
     #[inline]
-    fn run_whole<M: Memory, Op: ScanOp>(
+    fn run_whole<M: Memory, Op: ScanOp, S: Shape>(
         call: &M::Call<'_, Op>,
-        input: impl Input<Op::Input, M>,
-    ) -> Result<NewResults<R, M, Op>, Error> {
-        M::scan::<R, Op>(call, input)
+        input: impl Input<Op::Input, M, Shape = S>,
+    ) -> Result<NewResults<R, M, Op, S>, Error> {
+        M::scan::<R, Op, S>(call, input)
     }
     #[inline]
     fn run_into<M: Memory, Op: ScanOp>(
@@ -105,22 +105,22 @@ impl<R: Results> Outcome for R {
 
 #[allow(private_interfaces, reason = "as of the trait")]
 impl Outcome for Totals {
-    type New<M: Memory, Op: ScanOp> = M::New<Op::Output>;
-    type Whole<M: Memory, Op: ScanOp> = M::One<Op::Output>;
+    type New<M: Memory, Op: ScanOp, S: Shape> = NewReduced<M, Op, S>;
+    type Whole<M: Memory, Op: ScanOp, S: Shape> = M::One<Op::Output>;
     type Also<M: Memory, Op: ScanOp> = ();
     type OfHandle = Self;
     const FOLDS: bool = true;
     const TOTALS: call::Totals = call::Totals::None;
 
-    fn run<M: Memory, Op: ScanOp>(
+    fn run<M: Memory, Op: ScanOp, S: Shape>(
         call: &M::Call<'_, Op>,
-        input: impl Input<Op::Input, M>,
-    ) -> Result<M::New<Op::Output>, Error> {
-        M::reduce_each::<Op>(call, input)
+        input: impl Input<Op::Input, M, Shape = S>,
+    ) -> Result<NewReduced<M, Op, S>, Error> {
+        M::reduce_each::<Op, S>(call, input)
     }
-    fn run_whole<M: Memory, Op: ScanOp>(
+    fn run_whole<M: Memory, Op: ScanOp, S: Shape>(
         call: &M::Call<'_, Op>,
-        input: impl Input<Op::Input, M>,
+        input: impl Input<Op::Input, M, Shape = S>,
     ) -> Result<M::One<Op::Output>, Error> {
         M::reduce::<Op>(call, input)
     }
@@ -143,9 +143,14 @@ mod sealed {
     impl Outcome for super::Totals {}
 }
 
+/// New results of a reduction.
+pub(crate) type NewReduced<M, Op, S> = <M as Memory>::Reduced<S, <Op as ScanOp>::Output>;
+
 /// New results, with the totals that `R` gives.
-pub(crate) type NewResults<R, M, Op> =
-    <R as Results>::With<<M as Memory>::New<<Op as ScanOp>::Output>, <R as Results>::Totals<M, <Op as ScanOp>::Carry>>;
+pub(crate) type NewResults<R, M, Op, S> = <R as Results>::With<
+    <M as Memory>::Results<S, <Op as ScanOp>::Output>,
+    <R as Results>::Totals<M, <Op as ScanOp>::Carry>,
+>;
 
 /// The outcome of a scan: prefixes, and perhaps totals.
 #[allow(private_interfaces, reason = "nobody else names private types")]

@@ -1,10 +1,8 @@
 //! The words that make a run of a scan or a reduction, over host memory.
 
-use scan_codegen::Axis;
-
 use crate::{
-    Array, ArrayMut, HeadFlag, Host, Outcome, PrefixesAndTotal, PrefixesAndTotals, Run, Scan, ScanElement, ScanOp,
-    SegmentOffset,
+    Along, Array, ArrayMut, HeadFlag, Host, Outcome, PrefixesAndTotal, PrefixesAndTotals, Run, Scan, ScanElement,
+    ScanOp, SegmentOffset,
 };
 
 /// Ways to restart. Every segment is then a scan of its own; a [reduction](crate::Reduce) gives a result for each, in
@@ -204,6 +202,43 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
+    /// `ndarray` arrays, with the feature `ndarray`, have a shape, so that the number of the axis is enough; below 0 it
+    /// counts from the end. New results are arrays of the same dimensions, and those of a reduction have one less; new
+    /// totals are a `Vec`, in the order of a reduction's results. Arrays that fill their memory are scanned where they
+    /// are. Views that leave gaps or have an axis inverted are copied, and so are arrays of one call that lie
+    /// differently; slices among them are in standard order, the last index the fastest. An array of one dimension needs
+    /// no axis.
+    ///
+    /// ```
+    /// # #[cfg(feature = "ndarray")] mod example {
+    /// use scan_runtime::{
+    ///     Scanner,
+    ///     ndarray::{Array2, array, s},
+    ///     ops,
+    /// };
+    ///
+    /// # pub fn main() -> Result<(), scan_runtime::Error> {
+    /// let (sums, totals) = (Scanner::new()?.scan(ops::sum()), Scanner::new()?.reduce(ops::sum()));
+    /// let matrix = array![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(sums.along(0).run(&matrix)?, array![[1, 2, 3], [5, 7, 9]]);
+    /// assert_eq!(sums.along(-1).run(&matrix)?, array![[1, 3, 6], [4, 9, 15]]);
+    /// assert_eq!(sums.along(0).run(matrix.slice(s![.., ..;-2]))?, array![[3, 1], [9, 5]]);
+    /// assert_eq!(totals.along(0).run(&matrix)?, array![5, 7, 9]);
+    ///
+    /// let (each, rows) = sums.along(1).init_each(&[100, 0]).with_totals().run(&matrix)?;
+    /// assert_eq!((each, rows), (array![[101, 103, 106], [4, 9, 15]], vec![106, 15]));
+    /// let mut part = Array2::zeros((2, 5));
+    /// sums.along(0).run_into(&matrix, part.slice_mut(s![.., 1..4]))?;
+    /// assert_eq!(part, array![[0, 1, 2, 3, 0], [0, 5, 7, 9, 0]]);
+    /// sums.along(1).run_in_place(&mut part)?;
+    /// assert_eq!(part, array![[0, 1, 3, 6, 6], [0, 5, 12, 21, 21]]);
+    /// # Ok(())
+    /// # }
+    /// # }
+    /// # #[cfg(feature = "ndarray")] example::main()?;
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
     /// A reduction gives a result for each column. The results have the shape of the array without the axis,
     /// contiguous, the last index the fastest; that of a column without elements is the initial value, or else the
     /// identity. `project` is called on the host. In device memory a [scan](Scan::on) whose outputs are
@@ -228,8 +263,9 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// shape, [`Error::AxisGaps`](crate::Error::AxisGaps) if new or scattered results of these strides leave gaps,
     /// [`Error::AxisInPlace`](crate::Error::AxisInPlace) in place if the axis has other strides of the results than of
     /// the elements, and [`PlanError::Columns`](crate::PlanError::Columns) for the last total alone: there is one for
-    /// each column.
-    pub fn along(&self, axis: Axis) -> Run<'_, Op, Host, R> {
+    /// each column. An axis by its number alone is [`Error::UnknownShape`](crate::Error::UnknownShape) of slices, and
+    /// arrays of one call with different shapes are [`Error::AxisShapes`](crate::Error::AxisShapes).
+    pub fn along(&self, axis: impl Into<Along>) -> Run<'_, Op, Host, R> {
         self.call().along(axis)
     }
 

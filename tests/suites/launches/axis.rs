@@ -99,10 +99,10 @@ fn host(kinds: &mut Kinds) {
         let input = floats(LEN);
         calls.gives(&input, || sums.run(&input))
     });
-    kinds.add("host_axis_of_ndarray", "sums.run_axis(array, Axis(1)) of an array of three dimensions", |calls| {
+    kinds.add("host_axis_of_ndarray", "sums.along(1).run(&array) of an `ndarray` array of three dimensions", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>());
         let array = ndarray::Array3::from_shape_vec((4, 25, 64), floats(LEN))?;
-        calls.gives(&array, || sums.run_axis(&array, ndarray::Axis(1)))
+        calls.gives(&array, || sums.along(1).run(&array))
     });
     kinds.add("host_axis_reduce", "sum.along([100, 64], 0).run(&input)", |calls| {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(LEN));
