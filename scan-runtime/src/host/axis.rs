@@ -178,16 +178,21 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 }
 
 impl<Op: ScanOp> HostCall<'_, Op> {
+    /// An error if the call is along an axis of arrays that have a shape.
+    #[inline(always)]
+    pub(super) fn has_known_shape(&self) -> Result<(), Error> {
+        match self.along {
+            CallAxis::OfArrays(axis) => Err(Error::UnknownShape { axis }),
+            _ => Ok(()),
+        }
+    }
+
     /// This call along the axis of arrays that have a shape; none if the call is what it is without their shape.
-    #[inline]
     pub(super) fn of_shape<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
         input: &I,
         output: Option<&O>,
     ) -> Result<Option<Self>, Error> {
-        if !I::SHAPED && !O::SHAPED && !matches!(self.along, CallAxis::OfArrays(_)) {
-            return Ok(None);
-        }
         self.with_shapes(input.shape()?, output.map(O::shape).transpose()?)
     }
 

@@ -263,10 +263,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         &self,
         input: I,
     ) -> Result<NewResults<R, Host, Op, I::Shape>, Error> {
-        if let Some(call) = self.of_shape(&input, None::<&Never>)? {
-            return call.run_known::<R, I>(input);
+        if !I::SHAPED {
+            self.has_known_shape()?;
+            return self.run_known::<R, I>(input);
         }
-        self.run_known::<R, I>(input)
+        let of_shape = self.of_shape(&input, None::<&Never>)?;
+        of_shape.as_ref().unwrap_or(self).run_known::<R, I>(input)
     }
 
     /// The same where the shape is known.
@@ -304,10 +306,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         input: I,
         output: O,
     ) -> Result<R::Totals<Host, Op::Carry>, Error> {
-        if let Some(call) = self.of_shape(&input, Some(&output))? {
-            return call.run_into_known::<R, I, O>(input, output);
+        if !I::SHAPED && !O::SHAPED {
+            self.has_known_shape()?;
+            return self.run_into_known::<R, I, O>(input, output);
         }
-        self.run_into_known::<R, I, O>(input, output)
+        let of_shape = self.of_shape(&input, Some(&output))?;
+        of_shape.as_ref().unwrap_or(self).run_into_known::<R, I, O>(input, output)
     }
 
     /// The same where the shape is known.
@@ -354,8 +358,11 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        let is_flat = !is_shaped(buffer) && !matches!(self.along, CallAxis::OfArrays(_));
-        let of_shape = if is_flat { None } else { self.with_shapes(buffer.shape(), Some(buffer.shape()))? };
+        if !is_shaped(buffer) {
+            self.has_known_shape()?;
+            return buffer.scan(None, |elements| self.run_in_memory::<R, T>(elements));
+        }
+        let of_shape = self.with_shapes(buffer.shape(), Some(buffer.shape()))?;
         let call = of_shape.as_ref().unwrap_or(self);
         let axis = call.along.known().map(|along| &along.axis);
         buffer.scan(axis, |elements| call.run_in_memory::<R, T>(elements))

@@ -4,11 +4,7 @@ use std::{any::Any, fmt, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds};
 
-use super::{
-    HostCall,
-    axis::{AxisLayout, CallAxis},
-    call::arrays,
-};
+use super::{HostCall, axis::AxisLayout, call::arrays};
 use crate::{
     Error, ScanOp,
     arrays::{HostInput, HostOutput},
@@ -90,9 +86,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         if self.prepared.is_some() {
             return Err(Error::AlreadyPrepared);
         }
-        if let CallAxis::OfArrays(axis) = self.along {
-            return Err(Error::UnknownShape { axis });
-        }
+        self.has_known_shape()?;
         let call = self.call(self.wanted(asked)).over(layouts);
         call.check()?;
         let _kernels = match self.options.scanner.engine() {

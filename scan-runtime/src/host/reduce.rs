@@ -23,7 +23,8 @@ use crate::{
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// Reduces an input to one result.
     pub(super) fn reduce<I: HostInput<Op::Input>>(&self, input: I) -> Result<Op::Output, Error> {
-        if self.of_shape(&input, None::<&Never>)?.is_some() || self.along.known().is_some() {
+        let is_shaped = I::SHAPED && self.of_shape(&input, None::<&Never>)?.is_some();
+        if is_shaped || self.along.known().is_some() {
             let (prepared, found) = ("an axis".to_owned(), "no `.along(axis)`".to_owned());
             return Err(Error::HandleMismatch { prepared, found });
         }
