@@ -80,3 +80,5 @@ pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};
+#[doc(hidden)]
+pub use weight::instructions_of_an_element;

@@ -234,6 +234,11 @@ impl Weights {
     }
 }
 
+/// About the number of instructions that a scan executes for an element, without what joins partial results.
+pub fn instructions_of_an_element(op: &OpSource) -> u64 {
+    Weights::of_an_element(op, u64::MAX)
+}
+
 /// Whether `combine` is called, so that the steps of a network over a warp are a loop in the machine code as well: it would be called
 /// at ten places otherwise, in each of the three networks of a kernel that looks at all. Lighter operators have their
 /// steps unrolled, which is faster. Measured: `docs/tuning.md#networks-as-loops`.

@@ -159,7 +159,7 @@ pub use scan_codegen::{
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 #[cfg(feature = "cuda")]
 pub use scanner::ScannerBuilder;
-pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
+pub use scanner::{Backend, DEVICE_VARIABLE, HostMemory, Scanner};
 #[cfg(feature = "cuda")]
 pub use tune::{TimedShape, Tuning, TuningProgress, TuningStep};
 

@@ -9,6 +9,8 @@ use scan_codegen::{
 
 mod words;
 
+#[cfg(feature = "cuda")]
+use crate::host::side::Estimate;
 use crate::{
     Error, Outcome, Prefixes, Run, ScanElement, ScanOp, ScanProgress, Scanner, Totals,
     call::{self, Call, Initial, Layouts, Progress, Request},
@@ -34,6 +36,9 @@ pub(crate) struct Options<Op: ScanOp> {
     pub(crate) layouts: Layouts,
     /// Receives the progress of runs over host memory.
     pub(crate) progress: Option<Progress>,
+    /// By which calls over host memory choose between a GPU and the CPU, if they do.
+    #[cfg(feature = "cuda")]
+    pub(crate) estimate: Option<Estimate>,
 }
 
 impl<Op: ScanOp> Options<Op> {
@@ -100,6 +105,8 @@ impl<Op: ScanOp> Clone for Options<Op> {
             reduction: self.reduction,
             layouts: self.layouts,
             progress: self.progress.clone(),
+            #[cfg(feature = "cuda")]
+            estimate: self.estimate,
         }
     }
 }
@@ -179,6 +186,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Inclusive, without an initial value.
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
         let options = Options {
+            #[cfg(feature = "cuda")]
+            estimate: scanner.estimate(&op),
             scanner,
             op: Arc::new(op),
             kind: ScanKind::Inclusive,

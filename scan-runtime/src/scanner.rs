@@ -10,6 +10,7 @@ use crate::{Error, Reduce, Scan, ScanOp, cpu, generate};
 #[cfg(feature = "cuda")]
 use crate::{
     cuda::{self, CacheStats, CudaDevice},
+    host::side::Estimate,
     nvrtc,
 };
 
@@ -40,7 +41,7 @@ pub struct Scanner {
 }
 
 /// The CPU, where it was chosen and nothing is said about a device.
-static CPU: Engine = Engine::Cpu { reason: None, limits: DeviceLimits::H200 };
+pub(crate) static CPU: Engine = Engine::Cpu { reason: None, limits: DeviceLimits::H200 };
 
 /// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub enum Backend {
         name: String,
         /// The architecture that kernels are compiled for.
         architecture: Architecture,
+        /// Where calls over host memory run.
+        host_memory: HostMemory,
     },
     /// The CPU.
     Cpu {
@@ -75,10 +78,46 @@ pub enum Backend {
     },
 }
 
+/// Where calls over host memory run, on a scanner with a GPU. Device memory is scanned on its device in any case.
+///
+/// The two sides group elements differently, so that sums of floats may differ in their last bits between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HostMemory {
+    /// On the GPU or on the CPU, whichever is estimated to take less time, copies included. The estimate is a function
+    /// of the operator, the length and the number of threads: the same call on the same machine takes the same side in
+    /// every run. That is the default of [`Scanner::new`](crate::Scanner::new).
+    #[default]
+    Faster,
+    /// On the GPU: the default where a device is named, as by [`Scanner::cuda`](crate::Scanner::cuda).
+    OnDevice,
+}
+
+impl Engine {
+    pub(crate) fn backend(&self) -> Backend {
+        match self {
+            #[cfg(feature = "cuda")]
+            Engine::Cuda(device) => Backend::Cuda {
+                index: device.context.ordinal(),
+                name: device.name.clone(),
+                architecture: device.limits.architecture,
+                host_memory: device.sides.host_memory(),
+            },
+            Engine::Cpu { reason, .. } => Backend::Cpu { threads: cpu::threads(), reason: reason.clone() },
+        }
+    }
+}
+
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Backend::Cuda { index, name, architecture } => write!(f, "CUDA device {index}: {name} ({architecture})"),
+            Backend::Cuda { index, name, architecture, host_memory } => {
+                write!(f, "CUDA device {index}: {name} ({architecture})")?;
+                match host_memory {
+                    HostMemory::Faster => write!(f, ", or for host memory on the CPU where that is faster"),
+                    HostMemory::OnDevice => Ok(()),
+                }
+            }
             Backend::Cpu { threads, reason } => {
                 write!(f, "CPU, {threads} thread{}", if *threads == 1 { "" } else { "s" })?;
                 match reason.as_deref() {
@@ -110,7 +149,8 @@ impl Scanner {
     }
 
     /// A scanner on CUDA device 0 if it is usable (a driver, a device, NVRTC), else on the CPU;
-    /// [`backend`](Scanner::backend) says which and why. The environment variable `SCAN_DEVICE` overrides the choice:
+    /// [`backend`](Scanner::backend) says which and why. With a device, calls over host memory run on it or on the CPU,
+    /// whichever is estimated to take less time: see [`HostMemory`](crate::HostMemory). The environment variable `SCAN_DEVICE` overrides the choice:
     /// `cpu`, or the number of a device.
     ///
     /// # Errors
@@ -177,17 +217,10 @@ impl Scanner {
         Scanner::on(Engine::Cpu { reason: None, limits })
     }
 
-    /// The device that this scanner runs on, and why.
+    /// The device that this scanner runs on, and why. With a GPU, [`Scan::backend_for`] says where a call over host
+    /// memory runs.
     pub fn backend(&self) -> Backend {
-        match self.engine() {
-            #[cfg(feature = "cuda")]
-            Engine::Cuda(device) => Backend::Cuda {
-                index: device.context.ordinal(),
-                name: device.name.clone(),
-                architecture: device.limits.architecture,
-            },
-            Engine::Cpu { reason, .. } => Backend::Cpu { threads: cpu::threads(), reason: reason.clone() },
-        }
+        self.engine().backend()
     }
 
     #[cfg(feature = "cuda")]
@@ -197,6 +230,16 @@ impl Scanner {
         match self.engine() {
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) => Some(&device.context),
+            Engine::Cpu { .. } => None,
+        }
+    }
+
+    /// The estimate by which calls over host memory with this operator choose a side, if they do.
+    #[cfg(feature = "cuda")]
+    #[inline]
+    pub(crate) fn estimate(&self, op: &impl ScanOp) -> Option<Estimate> {
+        match self.engine() {
+            Engine::Cuda(device) => device.sides.estimate(op),
             Engine::Cpu { .. } => None,
         }
     }

@@ -5,12 +5,12 @@ mod operators;
 use std::error::Error;
 
 use operators::{Month, balances};
-use scan_runtime::{Scanner, ops};
+use scan_runtime::{HostMemory, Scanner, ops};
 
 const KERNELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.scan"));
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let scanner = Scanner::builder().precompiled(KERNELS).no_cache().build()?;
+    let scanner = Scanner::builder().precompiled(KERNELS).no_cache().host_memory(HostMemory::OnDevice).build()?;
     let months: Vec<_> = (0..240).map(|_| Month { growth: 1.0025, payment: -60.0 }).collect();
     let balances: Vec<f64> = balances(&scanner, 20_000.0).run(&months)?.iter().map(|balance| balance.payment).collect();
     let highest = scanner.reduce(ops::max()).run(&balances)?;

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use curves::Curves;
 use record::Week;
-use scan_runtime::Scanner;
+use scan_runtime::{HostMemory, Scanner};
 
 /// Scans the weekly CO2 record of Mauna Loa, or another of the same shape, and draws the curves
 #[derive(Parser)]
@@ -68,7 +68,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let record = open(arguments.file.as_ref())?;
     let weeks = &record.weeks;
-    let scanner = if arguments.cpu { Scanner::cpu() } else { Scanner::new()? };
+    // On a GPU where there is one. Of so few weeks, `Scanner::new` would scan on the CPU.
+    let on_device = || Scanner::builder().host_memory(HostMemory::OnDevice).build();
+    let scanner = if arguments.cpu { Scanner::cpu() } else { on_device()? };
     let curves = Curves::scan(&scanner, weeks, arguments.alpha)?;
     let difference = curves.compare(&Curves::by_loop(weeks, arguments.alpha))?;
     chart::draw(&arguments.output, &record, &curves, arguments.alpha)?;

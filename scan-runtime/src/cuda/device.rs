@@ -23,7 +23,7 @@ use super::{
     staging::{Lanes, Staging},
     workspace::{Workspaces, is_captured},
 };
-use crate::{Error, ScanOp, caught::discard, nvrtc};
+use crate::{Error, HostMemory, ScanOp, caught::discard, host::side::Sides, nvrtc};
 
 /// The first CUDA version whose graphs support programmatic dependent launches.
 const PROGRAMMATIC_IN_GRAPHS: (u32, u32) = (12, 3);
@@ -44,6 +44,8 @@ pub(crate) struct CudaDevice {
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
     /// The operators that have panicked.
     pub(super) panics: Arc<Panics>,
+    /// Which calls over host memory it runs.
+    pub(crate) sides: Sides,
     /// How host memory is copied to the device and back.
     pub(super) staging: Staging,
     pub(super) workspaces: Arc<Workspaces>,
@@ -53,7 +55,7 @@ pub(crate) struct CudaDevice {
 
 impl CudaDevice {
     /// Opens the device with this number.
-    pub(crate) fn open(index: usize, stores: Stores, staging: Staging) -> Result<Self, Error> {
+    pub(crate) fn open(index: usize, stores: Stores, staging: Staging, host_memory: HostMemory) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
             return Err(Error::NoDevice { source: None });
@@ -77,6 +79,7 @@ impl CudaDevice {
             kernels,
             tuned,
             panics,
+            sides: Sides::new(host_memory),
             staging,
             workspaces,
             lanes,

@@ -148,7 +148,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             self.report_all(0);
             return Ok(());
         }
-        match self.options.scanner.engine() {
+        match self.engine(axis.len()) {
             Engine::Cpu { .. } => {
                 let has_values = call.request.initial == Initial::Each || !totals.is_null();
                 match has_values || self.options.overrides.is_some() {
@@ -251,7 +251,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let count = along.axis.columns();
         let mut totals = room::<Op::Carry>(count)?;
         let wants = Wants::PerSegment(totals.as_mut_ptr());
-        let input = input.hold(0, self.lanes_of(needed, &wants))?;
+        let input = input.hold(0, self.lanes_of(needed, along.axis.len(), &wants))?;
         let memory = Both { input: I::at(&input), output: Unwritten };
         let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
         let layouts = Layouts { output, ..arrays::<Op, I, &mut [Op::Output]>() };

@@ -243,10 +243,22 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
     }
 
+    /// The engine that runs this call over so many elements.
+    #[inline]
+    pub(super) fn engine(&self, len: usize) -> &Engine {
+        match self.options.scanner.engine() {
+            #[cfg(feature = "cuda")]
+            Engine::Cuda(_) if self.options.estimate.is_some_and(|estimate| self.is_faster_on_cpu(estimate, len)) => {
+                &crate::scanner::CPU
+            }
+            engine => engine,
+        }
+    }
+
     /// What `HostInput::hold` needs to know.
     #[inline]
-    pub(super) fn lanes_of(&self, input: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
-        let on_cpu = matches!(self.options.scanner.engine(), Engine::Cpu { .. });
+    pub(super) fn lanes_of(&self, input: usize, len: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
+        let on_cpu = matches!(self.engine(len), Engine::Cpu { .. });
         // Kernels of columns read no indices.
         let along = self.along.known();
         let memory = on_cpu || along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
@@ -281,7 +293,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         input.items(&mut lengths);
         let extent = self.new_extent(lengths.len()?)?;
         let (output, totals) = self.with_totals::<R, _>(extent.len, |wants| {
-            let input = input.hold(0, self.lanes_of(extent.input, &wants))?;
+            let input = input.hold(0, self.lanes_of(extent.input, extent.len, &wants))?;
             let mut output = room(extent.output)?;
             let memory = Both { input: I::at(&input), output: output.as_mut_ptr() };
             let layouts = arrays::<Op, I, &mut [Op::Output]>();
@@ -334,8 +346,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             return Err(along.gaps());
         }
         let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
-            let on_cpu = matches!(self.options.scanner.engine(), Engine::Cpu { .. });
-            let lanes = self.lanes_of(extent.input, &wants);
+            let on_cpu = matches!(self.engine(extent.len), Engine::Cpu { .. });
+            let lanes = self.lanes_of(extent.input, extent.len, &wants);
             let input = input.hold(0, lanes)?;
             let mut output = output.hold(0, Lanes { len: extent.output, memory: on_cpu, ..lanes })?;
             let memory = Both { input: I::at(&input), output: O::at(&mut output) };
@@ -448,7 +460,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.run_each(memory, len, layouts, wants) }.map(|()| None)
             }
-            (false, _) => match self.options.scanner.engine() {
+            (false, _) => match self.engine(len) {
                 // SAFETY: as above.
                 Engine::Cpu { .. } if self.options.progress.is_some() => unsafe {
                     self.run_and_report(memory, len, wants)
@@ -528,7 +540,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<(), Error> {
         self.heads.check(len)?;
         let count = self.heads.check_each(len)?;
-        match self.options.scanner.engine() {
+        match self.engine(len) {
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) if len > 0 => {
                 let mut call = self.call(wants.totals()).over(layouts);

@@ -35,6 +35,10 @@ impl<Op: ScanOp> fmt::Debug for HostHandle<Op> {
 }
 
 impl<Op: ScanOp> HostHandle<Op> {
+    pub(super) fn max_len(&self) -> usize {
+        self.max_len
+    }
+
     /// An error if it was not prepared for such runs, of `len` elements. Arrays of any kinds are slices to the kernels.
     pub(super) fn check(&self, request: &Request, len: usize) -> Result<(), Error> {
         check_len(len, self.max_len)?;
@@ -89,7 +93,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         self.has_known_shape()?;
         let call = self.call(self.wanted(asked)).over(layouts);
         call.check()?;
-        let _kernels = match self.options.scanner.engine() {
+        let _kernels = match self.engine(max_len) {
             Engine::Cpu { .. } => Vec::new(),
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) => {

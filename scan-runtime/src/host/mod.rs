@@ -11,6 +11,8 @@ mod memory;
 mod plan;
 mod reduce;
 mod run;
+#[cfg(feature = "cuda")]
+pub(crate) mod side;
 
 pub(crate) use call::HostCall;
 pub(crate) use handle::HostHandle;

@@ -31,10 +31,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let len = length::<Op, _>(&input)?;
         self.check_prepared(len, Totals::None)?;
         self.check_planned(Totals::None)?;
-        let held = input.hold(0, self.lanes_of(len, &Wants::Nothing))?;
-        let Options { op, initial_value, scanner, .. } = self.options;
+        let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
+        let Options { op, initial_value, .. } = self.options;
         #[cfg(feature = "cuda")]
-        if let (Engine::Cuda(device), 1..) = (scanner.engine(), len) {
+        if let (Engine::Cuda(device), 1..) = (self.engine(len), len) {
             // SAFETY: what is held has so many items.
             return unsafe { self.reduce_on_device(device, I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>()) };
         }
@@ -88,16 +88,16 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             self.heads.check_each(len)?;
         }
         let options = self.options;
-        let Options { op, initial_value, scanner, .. } = options;
+        let Options { op, initial_value, .. } = options;
         let initial_value = |index: usize| initial_values.map_or(*initial_value, |values| Some(values[index]));
         let of_nothing = |index: usize| match initial_values {
             Some(values) => cpu::project(&**op, values[index]),
             None => options.result_of_nothing(),
         };
-        let held = input.hold(0, self.lanes_of(len, &Wants::Nothing))?;
+        let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
         let segments = segments(&self.heads, len);
         #[cfg(feature = "cuda")]
-        if let Engine::Cuda(device) = scanner.engine() {
+        if let Engine::Cuda(device) = self.engine(len) {
             let layouts = arrays::<Op, I, &mut [Op::Output]>();
             // SAFETY: what is held has so many items.
             return unsafe {

@@ -1,7 +1,7 @@
 //! Ways to run over host memory.
 
 use crate::{
-    Error, Host, Outcome, Prefixes, Prepared, Scan, ScanElement, ScanOp,
+    Backend, Error, Host, Outcome, Prefixes, Prepared, Scan, ScanElement, ScanOp,
     arrays::{Input, Output, Shape},
     call::Totals,
 };
@@ -101,6 +101,22 @@ impl<Op: ScanOp> Scan<Op> {
         T: ScanElement,
     {
         self.host_call().run_in_place::<Prefixes, _>(buffer)
+    }
+}
+
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
+    /// Where a run over `len` elements of host memory takes place: on the scanner's [backend](crate::Scanner::backend),
+    /// or on the CPU where that is estimated to take less time and the scanner [may choose](crate::HostMemory).
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let sums = Scanner::new()?.scan(ops::sum::<f32>());
+    /// println!("a thousand: {}; a hundred million: {}", sums.backend_for(1_000), sums.backend_for(100_000_000));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn backend_for(&self, len: usize) -> Backend {
+        self.host_call().engine(len).backend()
     }
 }
 

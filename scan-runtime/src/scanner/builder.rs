@@ -6,7 +6,7 @@ use scan_codegen::DeviceLimits;
 
 use super::{DEVICE_VARIABLE, Engine, Scanner};
 use crate::{
-    DiskCache, Error, Staging,
+    DiskCache, Error, HostMemory, Staging,
     aot::Precompiled,
     cuda::{CudaDevice, Stores},
     nvrtc,
@@ -26,6 +26,7 @@ pub struct ScannerBuilder {
     cache: CacheChoice,
     precompiled: Vec<Cow<'static, [u8]>>,
     staging: Staging,
+    host_memory: Option<HostMemory>,
     /// The limits of an older device, if the scanner is to behave like one.
     limits: Option<DeviceLimits>,
 }
@@ -49,7 +50,7 @@ impl fmt::Debug for ScannerBuilder {
 impl ScannerBuilder {
     pub(super) fn new() -> Self {
         let (cache, staging) = (CacheChoice::OfUser, Staging::default());
-        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging, limits: None }
+        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging, host_memory: None, limits: None }
     }
 
     /// Uses the CUDA device with this number, in place of the one that [`Scanner::new`] would choose.
@@ -94,6 +95,13 @@ impl ScannerBuilder {
         self
     }
 
+    /// Chooses where calls over host memory run, in place of [`HostMemory::OnDevice`] where a device is named and
+    /// [`HostMemory::Faster`] elsewhere.
+    pub fn host_memory(mut self, side: HostMemory) -> Self {
+        self.host_memory = Some(side);
+        self
+    }
+
     /// Plans for a device with these limits, whose architecture is no newer than that of the actual device. Kernels are
     /// compiled to PTX of that architecture, which the driver compiles. With that, tests run the kernels of older
     /// devices.
@@ -110,9 +118,9 @@ impl ScannerBuilder {
     /// [`Error::Precompiled`] if precompiled kernels are not whole, on a machine without a GPU too.
     /// Those of [`Scanner::cuda`] if a device is chosen, else those of [`Scanner::new`].
     pub fn build(self) -> Result<Scanner, Error> {
-        let ScannerBuilder { device, cache, precompiled, staging, limits } = self;
+        let ScannerBuilder { device, cache, precompiled, staging, host_memory, limits } = self;
         let precompiled = precompiled.into_iter().map(Precompiled::open).collect::<Result<Vec<_>, _>>()?;
-        let cuda = |index| {
+        let cuda = |index, default| {
             let disk = match cache {
                 CacheChoice::OfUser => DiskCache::of_user(),
                 CacheChoice::Nowhere => None,
@@ -120,7 +128,7 @@ impl ScannerBuilder {
             };
             // A missing driver is reported first.
             let stores = Stores { precompiled, disk, no_compiler: false, as_ptx: limits.is_some() };
-            let mut device = CudaDevice::open(index, stores, staging)?;
+            let mut device = CudaDevice::open(index, stores, staging, host_memory.unwrap_or(default))?;
             device.limits = limits.unwrap_or(device.limits);
             match nvrtc::locate() {
                 Err(error) if device.stores.precompiled.is_empty() => return Err(error),
@@ -129,13 +137,13 @@ impl ScannerBuilder {
             Ok(Scanner::on(Engine::Cuda(Box::new(device))))
         };
         match (device, env::var(DEVICE_VARIABLE)) {
-            (Some(index), _) => cuda(index),
+            (Some(index), _) => cuda(index, HostMemory::OnDevice),
             (None, Ok(value)) if value == "cpu" => Ok(Scanner::cpu()),
             (None, Ok(value)) => match value.parse() {
-                Ok(index) => cuda(index),
+                Ok(index) => cuda(index, HostMemory::OnDevice),
                 Err(_) => Err(Error::DeviceVariable { value }),
             },
-            (None, Err(_)) => Ok(cuda(0).unwrap_or_else(|error| {
+            (None, Err(_)) => Ok(cuda(0, HostMemory::Faster).unwrap_or_else(|error| {
                 let limits = DeviceLimits::H200;
                 Scanner::on(Engine::Cpu { reason: Some(Arc::new(error)), limits })
             })),

@@ -13,6 +13,7 @@ mod cold;
 mod first;
 mod host;
 mod initial;
+mod sides;
 mod warm;
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
@@ -30,7 +31,7 @@ struct Arguments {
     #[arg(long, default_value_t = 7)]
     processes: usize,
     /// Only the first calls, or the later ones, those with host slices, short or long, or those with an initial value.
-    #[arg(long, value_parser = ["first", "warm", "host", "chunks", "initial"])]
+    #[arg(long, value_parser = ["first", "warm", "host", "sides", "chunks", "initial"])]
     only: Option<String>,
     /// Make one first call, with this folder as cache, and tell of it: how this program starts itself.
     #[arg(long, hide = true)]
@@ -77,6 +78,9 @@ fn measure(arguments: &Arguments) -> Outcome {
     }
     if wanted("host") {
         host::measure()?;
+    }
+    if wanted("sides") {
+        sides::measure()?;
     }
     if wanted("chunks") {
         chunks::measure()?;

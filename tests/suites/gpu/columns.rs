@@ -119,7 +119,7 @@ fn prepared() -> Outcome {
 
 fn in_chunks() -> Outcome {
     let staging = Staging::default().with_chunk_bytes(64 << 10);
-    let scanner = scan_runtime::Scanner::builder().staging(staging).build()?;
+    let scanner = scan_runtime::Scanner::builder().device(0).staging(staging).build()?;
     let len = 100_003;
     let input = Recurrence::inputs(len, 5);
     let gates: Vec<u32> = input.iter().map(|step| step.gate).collect();

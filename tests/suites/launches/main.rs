@@ -14,6 +14,7 @@ mod nothing;
 mod prepared;
 mod recorder;
 mod refused;
+mod sides;
 mod streams;
 
 use std::{env, process::ExitCode, thread};
@@ -28,7 +29,10 @@ fn main() -> ExitCode {
     }
     // SAFETY: no other thread runs yet, and nothing has loaded the driver.
     let started = unsafe { driver::start() };
-    if let Err(message) = started.and_then(|()| without_threads()) {
+    // The CPU's side of host memory works on the main thread.
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    let alone = alone.map_err(|error| error.to_string());
+    if let Err(message) = started.and(alone).and_then(|()| without_threads()) {
         eprintln!("error: {message}");
         return ExitCode::FAILURE;
     }
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
     nothing::add(&mut kinds);
     streams::add(&mut kinds);
     refused::add(&mut kinds);
+    sides::add(&mut kinds);
     recorder::add(&mut kinds);
     // The recorder serves one thread.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
