@@ -253,7 +253,7 @@ macro_rules! on_host {
         {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
-            type At = Apart<(Place, $($field,)*)>;
+            type At = Apart<(*mut Place, $(*mut $field,)*)>;
             const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(on_host!(kind $index)),*];
             type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
             #[inline]

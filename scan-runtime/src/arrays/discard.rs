@@ -1,7 +1,5 @@
 //! Results that are not written.
 
-use std::ptr;
-
 use scan_codegen::ArrayKind;
 
 use super::{
@@ -9,7 +7,7 @@ use super::{
     fields::Lengths,
     host::{HostOutput, Lanes},
 };
-use crate::{Error, ScanElement, room::room, sealed::Sealed};
+use crate::{Error, ScanElement, arrays::fields::HostArray, cpu::Writer, sealed::Sealed};
 #[cfg(feature = "cuda")]
 use {
     super::device::{Described, DeviceOutput, NO_MEMORY, Words},
@@ -25,24 +23,46 @@ pub fn discard() -> Discard {
     Discard
 }
 
-// SAFETY: what is held, if anything is, has room for so many items.
+/// Nowhere.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Nowhere;
+
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T> Writer<T> for Nowhere {
+    #[inline(always)]
+    unsafe fn write(self, _: usize, _: T) {}
+    #[inline(always)]
+    unsafe fn skip(self, _: usize) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn pointer(self) -> Option<*mut T> {
+        None
+    }
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        each(HostArray::default());
+    }
+}
+
+// SAFETY: nothing is written.
 unsafe impl<T: ScanElement> HostOutput<T> for Discard {
     const SEALED: Sealed = Sealed;
     type Layout = One;
-    type At = *mut T;
+    type At = Nowhere;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
-    type Held = Option<Vec<T>>;
+    type Held = ();
     #[inline]
     fn items(&mut self, lengths: &mut Lengths) {
         lengths.add(None);
     }
-    fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Option<Vec<T>>, Error> {
-        lanes.memory.then(|| room(lanes.len)).transpose()
+    fn hold(self, _: usize, _: Lanes<'_>) -> Result<(), Error> {
+        Ok(())
     }
-    fn at(held: &mut Option<Vec<T>>) -> *mut T {
-        held.as_mut().map_or(ptr::null_mut(), Vec::as_mut_ptr)
+    fn at((): &mut ()) -> Nowhere {
+        Nowhere
     }
-    unsafe fn finish(_: Option<Vec<T>>) -> Result<(), Error> {
+    unsafe fn finish((): ()) -> Result<(), Error> {
         Ok(())
     }
 }

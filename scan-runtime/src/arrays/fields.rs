@@ -57,33 +57,14 @@ impl Default for HostArray {
     }
 }
 
-/// The fields of an element, and the arrays in which they lie.
+/// The fields of an element.
 ///
 /// # Safety
 ///
 /// It is sealed: nothing outside this crate implements it.
 #[doc(hidden)]
-#[allow(private_interfaces, reason = "sealed: nobody else calls what names private types")]
 pub unsafe trait FieldTuple: Copy + Send + Sync + 'static {
     const SEALED: Sealed;
-    /// Where the arrays begin.
-    type At: Copy;
-    /// Every array, in their order.
-    fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray));
-    /// The arrays from an item on.
-    ///
-    /// # Safety
-    ///
-    /// The index is in bounds.
-    unsafe fn skip(at: Self::At, index: usize) -> Self::At;
-    /// # Safety
-    ///
-    /// The arrays are valid for a read of the item.
-    unsafe fn read(at: Self::At, index: usize) -> Self;
-    /// # Safety
-    ///
-    /// The arrays are valid for a write of the item.
-    unsafe fn write(self, at: Self::At, index: usize);
 }
 
 /// Calls a macro with the tuples of up to 15 fields: of each field the type parameters of it and of its array, and its
@@ -123,29 +104,10 @@ macro_rules! for_tuples {
 pub(crate) use {for_tuples, for_tuples_of_fifteen};
 
 macro_rules! tuples {
-    ($(($($field:ident $_array:ident $index:tt),*))*) => {$(
-        // SAFETY: the arrays are those of the fields, in their order.
-        #[allow(private_interfaces, reason = "as of the trait")]
+    ($(($($field:ident $_array:ident $_index:tt),*))*) => {$(
+        // SAFETY: these are fields.
         unsafe impl<$($field: ScanElement),*> FieldTuple for ($($field,)*) {
             const SEALED: Sealed = Sealed;
-            type At = ($(*mut $field,)*);
-            fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray)) {
-                $(each(HostArray { at: at.$index.cast(), item: size_of::<$field>() });)*
-            }
-            unsafe fn skip(at: Self::At, index: usize) -> Self::At {
-                // SAFETY: the caller vouches for the index.
-                unsafe { ($(at.$index.add(index),)*) }
-            }
-            #[inline(always)]
-            unsafe fn read(at: Self::At, index: usize) -> Self {
-                // SAFETY: the caller vouches for the items.
-                unsafe { ($(at.$index.add(index).read(),)*) }
-            }
-            #[inline(always)]
-            unsafe fn write(self, at: Self::At, index: usize) {
-                // SAFETY: the caller vouches for the items.
-                unsafe { $(at.$index.add(index).write(self.$index);)* }
-            }
         }
     )*};
 }

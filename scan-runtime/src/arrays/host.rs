@@ -60,7 +60,7 @@ pub unsafe trait HostOutput<T> {
     const KINDS: &'static [ArrayKind];
     type Held;
     fn items(&mut self, lengths: &mut Lengths);
-    /// Room for as many items as the lanes have; or none where items need no memory, because they are not written.
+    /// Room for as many items as the lanes have, unless they are not written.
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
     /// Null where nothing is held.
     fn at(held: &mut Self::Held) -> Self::At;
@@ -82,7 +82,7 @@ pub unsafe trait HostOutput<T> {
 pub struct Lanes<'a> {
     /// Items of each array.
     pub(crate) len: usize,
-    /// Whether items that are computed need memory.
+    /// Whether indices are read from memory.
     pub(crate) memory: bool,
     /// Items of a row.
     pub(crate) row: usize,
@@ -186,11 +186,11 @@ macro_rules! tuples {
         unsafe impl<T, $($field: ScanElement, $array),*> HostInput<T> for ($($array,)*)
         where
             T: Fields<Tuple = ($($field,)*)>,
-            $($array: HostInput<$field, Layout = One, At = *const $field>,)*
+            $($array: HostInput<$field, Layout = One>,)*
         {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
-            type At = Apart<($($field,)*)>;
+            type At = Apart<($($array::At,)*)>;
             type Shape = first!($($array::Shape),*);
             const SHAPED: bool = $($array::SHAPED)||*;
             const KINDS: &'static [ArrayKind] = &[$(kind(<$array as HostInput<$field>>::KINDS)),*];
@@ -203,7 +203,7 @@ macro_rules! tuples {
                 Ok(($(self.$index.hold($index, lanes)?,)*))
             }
             fn at(held: &Self::Held) -> Self::At {
-                Apart(($($array::at(&held.$index).cast_mut(),)*))
+                Apart(($($array::at(&held.$index),)*))
             }
             fn shape(&self) -> Result<Option<Shaped>, Error> {
                 common([$(self.$index.shape()?),*])
@@ -214,11 +214,11 @@ macro_rules! tuples {
         unsafe impl<T, $($field: ScanElement, $array),*> HostOutput<T> for ($($array,)*)
         where
             T: Fields<Tuple = ($($field,)*)>,
-            $($array: HostOutput<$field, Layout = One, At = *mut $field>,)*
+            $($array: HostOutput<$field, Layout = One>,)*
         {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
-            type At = Apart<($($field,)*)>;
+            type At = Apart<($($array::At,)*)>;
             const SHAPED: bool = $($array::SHAPED)||*;
             const KINDS: &'static [ArrayKind] = &[$(kind(<$array as HostOutput<$field>>::KINDS)),*];
             type Held = ($($array::Held,)*);

@@ -10,7 +10,7 @@ use super::{
     host::{HostInput, Lanes},
     shape::Flat,
 };
-use crate::{Error, ScanElement, room::room, sealed::Sealed};
+use crate::{Error, ScanElement, arrays::fields::HostArray, cpu::Reader, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
 use {
     super::device::{Described, DeviceInput, NO_MEMORY, Words},
@@ -50,11 +50,43 @@ macro_rules! indices {
 
 indices! { u32 u64 usize i32 i64 }
 
+/// Where indices are read: in memory, or nowhere, because each is computed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct IndicesAt<T> {
+    /// Null if there is no memory.
+    items: *const T,
+    /// The first index.
+    first: usize,
+}
+
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T: Index> Reader<T> for IndicesAt<T> {
+    #[inline(always)]
+    unsafe fn read(self, index: usize) -> T {
+        T::of(self.first + index)
+    }
+    #[inline(always)]
+    unsafe fn skip(self, index: usize) -> Self {
+        IndicesAt { items: self.items, first: self.first + index }
+    }
+    #[inline(always)]
+    fn pointer(self) -> Option<*const T> {
+        None
+    }
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        each(match self.items.is_null() {
+            true => HostArray { at: ptr::without_provenance_mut(self.first), item: 0 },
+            false => HostArray { at: self.items.wrapping_add(self.first).cast_mut().cast(), item: size_of::<T>() },
+        });
+    }
+}
+
 // SAFETY: what is held, if anything is, has so many items.
 unsafe impl<T: Index> HostInput<T> for Indices {
     const SEALED: Sealed = Sealed;
     type Layout = One;
-    type At = *const T;
+    type At = IndicesAt<T>;
     type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory];
     type Held = Option<Vec<T>>;
@@ -70,8 +102,8 @@ unsafe impl<T: Index> HostInput<T> for Indices {
         indices.extend((0..lanes.len).map(T::of));
         Ok(Some(indices))
     }
-    fn at(held: &Option<Vec<T>>) -> *const T {
-        held.as_ref().map_or(ptr::null(), |indices| indices.as_ptr())
+    fn at(held: &Option<Vec<T>>) -> IndicesAt<T> {
+        IndicesAt { items: held.as_ref().map_or(ptr::null(), |indices| indices.as_ptr()), first: 0 }
     }
 }
 

@@ -58,10 +58,9 @@
 //!
 //! In a reversed scan places and indices are those of memory, as for a slice. In host memory the host follows places:
 //! it copies gathered items, neighbours, and items with strides of their own before the scan, and scattered results
-//! after it. Indices and discarded results take memory during a scan on the CPU. A GPU reads and writes none for them,
-//! except for indices along an axis whose columns are not contiguous. Over device memory kernels follow places item by
-//! item, and copy slices in bulk; [`kernels_like`](crate::Scan::kernels_like) puts the kernels of such arrays into a
-//! [bundle](crate::aot).
+//! after it. Indices and discarded results take no memory, except on a GPU for indices along an axis whose columns are
+//! not contiguous. Over device memory kernels follow places item by item, and copy slices in bulk;
+//! [`kernels_like`](crate::Scan::kernels_like) puts the kernels of such arrays into a [bundle](crate::aot).
 
 mod computed;
 #[cfg(feature = "cuda")]

@@ -3,7 +3,7 @@
 use super::Places;
 use crate::{
     ScanOp,
-    arrays::fields::{FieldTuple, Fields, HostArray},
+    arrays::fields::{Fields, HostArray, for_tuples},
 };
 #[cfg(feature = "cuda")]
 use crate::{call::HostPlaces, few::Few};
@@ -191,62 +191,57 @@ impl<T> Writer<T> for *mut T {
     }
 }
 
-/// An array for each field.
+/// An array for each field: a tuple of them.
 #[doc(hidden)]
-#[derive(Debug)]
-pub struct Apart<F: FieldTuple>(pub(crate) F::At);
+#[derive(Clone, Copy, Debug)]
+pub struct Apart<A>(pub(crate) A);
 
-impl<F: FieldTuple> Clone for Apart<F> {
-    fn clone(&self) -> Self {
-        *self
-    }
+macro_rules! tuples {
+    ($(($($field:ident $array:ident $index:tt),*))*) => {$(
+        #[allow(private_interfaces, reason = "as of the trait")]
+        impl<T: Fields<Tuple = ($($field,)*)>, $($field, $array: Reader<$field>),*> Reader<T> for Apart<($($array,)*)> {
+            #[inline(always)]
+            unsafe fn read(self, index: usize) -> T {
+                // SAFETY: the caller vouches for the index.
+                T::from_fields(unsafe { ($(self.0.$index.read(index),)*) })
+            }
+            #[inline(always)]
+            unsafe fn skip(self, index: usize) -> Self {
+                // SAFETY: the caller vouches for the index.
+                Apart(unsafe { ($(self.0.$index.skip(index),)*) })
+            }
+            fn pointer(self) -> Option<*const T> {
+                None
+            }
+            fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+                $(self.0.$index.arrays(each);)*
+            }
+        }
+
+        #[allow(private_interfaces, reason = "as of the trait")]
+        impl<T: Fields<Tuple = ($($field,)*)>, $($field, $array: Writer<$field>),*> Writer<T> for Apart<($($array,)*)> {
+            #[inline(always)]
+            unsafe fn write(self, index: usize, value: T) {
+                let fields = value.into_fields();
+                // SAFETY: the caller vouches for the index.
+                unsafe { $(self.0.$index.write(index, fields.$index);)* }
+            }
+            #[inline(always)]
+            unsafe fn skip(self, index: usize) -> Self {
+                // SAFETY: the caller vouches for the index.
+                Apart(unsafe { ($(self.0.$index.skip(index),)*) })
+            }
+            fn pointer(self) -> Option<*mut T> {
+                None
+            }
+            fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+                $(self.0.$index.arrays(each);)*
+            }
+        }
+    )*};
 }
 
-impl<F: FieldTuple> Copy for Apart<F> {}
-
-#[allow(private_interfaces, reason = "as of the trait")]
-impl<T: Fields> Reader<T> for Apart<T::Tuple> {
-    #[inline(always)]
-    unsafe fn read(self, index: usize) -> T {
-        // SAFETY: the caller vouches for the index.
-        T::from_fields(unsafe { FieldTuple::read(self.0, index) })
-    }
-
-    unsafe fn skip(self, index: usize) -> Self {
-        // SAFETY: the caller vouches for the index.
-        Apart(unsafe { T::Tuple::skip(self.0, index) })
-    }
-
-    fn pointer(self) -> Option<*const T> {
-        None
-    }
-
-    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
-        T::Tuple::arrays(self.0, each);
-    }
-}
-
-#[allow(private_interfaces, reason = "as of the trait")]
-impl<T: Fields> Writer<T> for Apart<T::Tuple> {
-    #[inline(always)]
-    unsafe fn write(self, index: usize, value: T) {
-        // SAFETY: the caller vouches for the index.
-        unsafe { value.into_fields().write(self.0, index) }
-    }
-
-    unsafe fn skip(self, index: usize) -> Self {
-        // SAFETY: the caller vouches for the index.
-        Apart(unsafe { T::Tuple::skip(self.0, index) })
-    }
-
-    fn pointer(self) -> Option<*mut T> {
-        None
-    }
-
-    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
-        T::Tuple::arrays(self.0, each);
-    }
-}
+for_tuples! { tuples }
 
 /// Results that are not written, where only totals are wanted.
 #[derive(Clone, Copy)]

@@ -258,10 +258,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// What `HostInput::hold` needs to know.
     #[inline]
     pub(super) fn lanes_of(&self, input: usize, len: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
-        let on_cpu = matches!(self.engine(len), Engine::Cpu { .. });
-        // Kernels of columns read no indices.
+        // Kernels of columns read indices in memory.
         let along = self.along.known();
-        let memory = on_cpu || along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
+        let memory = !matches!(self.engine(len), Engine::Cpu { .. })
+            && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
         let row = match self.heads.kind {
             HeadKind::Rows { len } if along.is_none() => len,
             _ => input,
@@ -346,10 +346,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             return Err(along.gaps());
         }
         let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
-            let on_cpu = matches!(self.engine(extent.len), Engine::Cpu { .. });
             let lanes = self.lanes_of(extent.input, extent.len, &wants);
             let input = input.hold(0, lanes)?;
-            let mut output = output.hold(0, Lanes { len: extent.output, memory: on_cpu, ..lanes })?;
+            let mut output = output.hold(0, Lanes { len: extent.output, ..lanes })?;
             let memory = Both { input: I::at(&input), output: O::at(&mut output) };
             // SAFETY: each held array has that many items, those of the output exclusively borrowed.
             let total = unsafe { self.run_memory(memory, extent.len, arrays::<Op, I, O>(), wants)? };
