@@ -16,6 +16,7 @@ mod recorder;
 mod refused;
 mod sides;
 mod streams;
+mod tour;
 
 use std::{env, process::ExitCode, thread};
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     streams::add(&mut kinds);
     refused::add(&mut kinds);
     sides::add(&mut kinds);
+    tour::add(&mut kinds);
     recorder::add(&mut kinds);
     // The recorder serves one thread.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };

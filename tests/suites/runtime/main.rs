@@ -17,5 +17,6 @@ mod matrix;
 mod nvrtc_fails;
 mod progress;
 mod reduction;
+mod tour;
 mod with_exclusive;
 mod words;
