@@ -28,6 +28,7 @@ mod reversed;
 mod rows;
 mod segmented;
 mod sharing;
+mod sides;
 mod staging;
 mod stress;
 mod totals;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
     machines::add(&mut trials);
     reversed::add(&mut trials);
     sharing::add(&mut trials);
+    sides::add(&mut trials);
     staging::add(&mut trials);
     stress::add(&mut trials);
     totals::add(&mut trials);

@@ -1,0 +1,60 @@
+//! Calls over host memory that choose between the GPU and the CPU, and arrays of `ndarray` on a GPU: against the CPU.
+
+use scan_runtime::{
+    HostMemory, Scanner,
+    ndarray::{Array3, s},
+};
+use scan_tests::operators::{AffineU32, MapU32, MatrixProduct, TestOperator, inputs};
+
+use crate::{Outcome, Trials, ensure};
+
+pub(crate) fn add(trials: &mut Trials) {
+    trials.add("sides_give_the_same_results", || {
+        let sides = [choose::<AffineU32>()?, choose::<MatrixProduct<8>>()?].concat();
+        ensure(sides.contains(&true) && sides.contains(&false), || format!("one side alone: {sides:?}"))
+    });
+    trials.add("arrays_with_a_shape", arrays);
+}
+
+/// Whether each call was on the CPU.
+fn choose<Op: TestOperator + Clone>() -> Result<Vec<bool>, Box<dyn std::error::Error>>
+where
+    Op::Output: PartialEq,
+{
+    let chosen = Scanner::builder().device(0).host_memory(HostMemory::Faster).build()?;
+    let [chosen, cpu] = [chosen, Scanner::cpu()].map(|scanner| scanner.scan(Op::new()));
+    let mut sides = Vec::new();
+    for len in [1, 40, 1_000, 10_000, 100_000] {
+        let input = inputs::<Op>(len);
+        ensure(chosen.run(&input)? == cpu.run(&input)?, || format!("{len} elements"))?;
+        let flags: Vec<bool> = (0..len).map(|index| index % 77 == 0).collect();
+        let by_flags = chosen.by_flags(&flags).run(&input)?;
+        ensure(by_flags == cpu.by_flags(&flags).run(&input)?, || format!("{len} elements by flags"))?;
+        sides.push(chosen.backend_for(len).to_string().starts_with("CPU"));
+    }
+    Ok(sides)
+}
+
+fn arrays() -> Outcome {
+    let [device, cpu] = [Scanner::cuda(0)?, Scanner::cpu()];
+    let array = Array3::from_shape_fn((60, 70, 80), |(i, j, k)| AffineU32::input(((i * 70 + j) * 80 + k) as u64));
+    let turned = array.view().permuted_axes([2, 0, 1]);
+    let part = array.slice(s![..;2, 3.., ..;-1]);
+    for axis in 0..3 {
+        for view in [array.view(), turned, part] {
+            let scans = [&device, &cpu].map(|scanner| scanner.scan(AffineU32).along(axis).with_totals().run(view));
+            let [found, expected] = scans;
+            ensure(found? == expected?, || format!("axis {axis} of {:?}", view.shape()))?;
+            let totals = [&device, &cpu].map(|scanner| scanner.reduce(AffineU32).along(axis).run(view));
+            let [found, expected] = totals;
+            ensure(found? == expected?, || format!("totals of axis {axis} of {:?}", view.shape()))?;
+            let mut into = Array3::from_elem(view.raw_dim(), MapU32 { a: 0, b: 0 });
+            device.scan(AffineU32).along(axis).run_into(view, into.slice_mut(s![.., .., ..]))?;
+            ensure(into == cpu.scan(AffineU32).along(axis).run(view)?, || format!("axis {axis}, into"))?;
+            let mut buffer = view.to_owned();
+            device.scan(AffineU32).along(axis).run_in_place(&mut buffer)?;
+            ensure(buffer == into, || format!("axis {axis}, in place"))?;
+        }
+    }
+    Ok(())
+}
