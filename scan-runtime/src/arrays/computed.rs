@@ -31,7 +31,7 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 /// Every other place has to be in each array. The number before the largest one is in none: an operator gives it where
 /// the number of the place does not fit the type.
 ///
-/// - In host memory a place beyond an array is [`Error::ComputedIndex`], and nothing is written. To learn how much room
+/// - In host memory a place beyond an array is [`Error::ComputedIndex`]; what is written then is unspecified. To learn how much room
 ///   the results take, run into [`discard`] for each field, with the total.
 /// - In device memory what has a place beyond an array is not written there, and the host is not told. So have the
 ///   operator count what it places, run with the total, and compare it with the lengths of the arrays: where it is
@@ -231,9 +231,10 @@ macro_rules! placed {
 
 placed! { u32 u64 usize }
 
-/// Whether each place that the operator has computed is in an array of `len` items, or skips an item.
-fn check_computed<P, T: PlacedAt<P>>(array: usize, places: &[P], len: usize) -> Result<(), Error> {
-    let beyond = |(element, places)| T::beyond(places, len).map(|index| (element, index));
+/// Whether each place that the operator has computed, for elements from `start` on, is in an array of `len` items, or
+/// skips an item.
+fn check_computed<P, T: PlacedAt<P>>(array: usize, start: usize, places: &[P], len: usize) -> Result<(), Error> {
+    let beyond = |(element, places)| T::beyond(places, len).map(|index| (start + element, index));
     match places.iter().enumerate().find_map(beyond) {
         Some((element, index)) => Err(Error::ComputedIndex { array, element, index, len }),
         None => Ok(()),
@@ -255,30 +256,37 @@ macro_rules! on_host {
             type Layout = PerField;
             type At = Apart<(*mut Place, $(*mut $field,)*)>;
             const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(on_host!(kind $index)),*];
-            type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
+            const STAGED: bool = true;
+            type Held = (Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
             #[inline]
-    fn items(&mut self, lengths: &mut Lengths) {
+            fn items(&mut self, lengths: &mut Lengths) {
                 (0..=[$($index),*].len()).for_each(|_| lengths.add(None));
             }
             fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
-                let len = lanes.len;
-                Ok((len, room(len)?, ($(room::<$field>(len)?,)*), self.0))
+                Ok((room(lanes.part)?, ($(room::<$field>(lanes.part)?,)*), self.0))
             }
-            fn at((_, places, items, _): &mut Self::Held) -> Self::At {
+            fn at((places, items, _): &mut Self::Held, _: usize) -> Self::At {
                 Apart((places.as_mut_ptr(), $(items.$index.as_mut_ptr(),)*))
             }
-            unsafe fn finish((len, mut places, mut items, arrays): Self::Held) -> Result<(), Error> {
+            unsafe fn flush(
+                (places, items, arrays): &mut Self::Held,
+                start: usize,
+                len: usize,
+            ) -> Result<(), Error> {
                 // SAFETY: there is room for so many, and the caller vouches that they have been written.
                 unsafe { places.set_len(len) };
-                $(check_computed::<Place, $field>($index + 1, &places, arrays.$index.as_mut().len())?;)*
+                $(check_computed::<Place, $field>($index + 1, start, places, arrays.$index.as_mut().len())?;)*
                 $(
                     // SAFETY: as above.
                     unsafe { items.$index.set_len(len) };
                     let array = arrays.$index.as_mut();
-                    for (place, item) in places.iter().zip(items.$index) {
+                    for (place, item) in places.iter().zip(items.$index.drain(..)) {
                         item.put(*place, array);
                     }
                 )*
+                Ok(())
+            }
+            unsafe fn finish(_: Self::Held) -> Result<(), Error> {
                 Ok(())
             }
         }

@@ -59,7 +59,7 @@ unsafe impl<T: ScanElement> HostOutput<T> for Discard {
     fn hold(self, _: usize, _: Lanes<'_>) -> Result<(), Error> {
         Ok(())
     }
-    fn at((): &mut ()) -> Nowhere {
+    fn at((): &mut (), _: usize) -> Nowhere {
         Nowhere
     }
     unsafe fn finish((): ()) -> Result<(), Error> {

@@ -60,11 +60,21 @@ pub unsafe trait HostOutput<T> {
     const KINDS: &'static [ArrayKind];
     type Held;
     fn items(&mut self, lengths: &mut Lengths);
-    /// Room for as many items as the lanes have, unless they are not written.
+    /// Room for the items that are written, or for as many of them as are held at once.
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
-    /// Null where nothing is held.
-    fn at(held: &mut Self::Held) -> Self::At;
-    /// Moves what is held to where it belongs.
+    /// Whether items are held before they are moved to where they belong.
+    const STAGED: bool = false;
+    /// Where items are written from this one on.
+    fn at(held: &mut Self::Held, start: usize) -> Self::At;
+    /// Moves held items to where they belong: so many, from this one on. Nothing is held then.
+    ///
+    /// # Safety
+    ///
+    /// These items have been written.
+    unsafe fn flush(_: &mut Self::Held, _start: usize, _len: usize) -> Result<(), Error> {
+        Ok(())
+    }
+    /// Ends the writing.
     ///
     /// # Safety
     ///
@@ -84,6 +94,8 @@ pub struct Lanes<'a> {
     pub(crate) len: usize,
     /// Whether indices are read from memory.
     pub(crate) memory: bool,
+    /// Items that an output holds at once.
+    pub(crate) part: usize,
     /// Items of a row.
     pub(crate) row: usize,
     /// The axis, where the scan is along one.
@@ -151,8 +163,8 @@ unsafe impl<'a, T: 'a, S: HostSliceMut<Item = T> + ?Sized> HostOutput<T> for &'a
         lanes.same_len("output", array, slice.len())?;
         Ok(slice)
     }
-    fn at(held: &mut &'a mut [T]) -> *mut T {
-        held.as_mut_ptr()
+    fn at(held: &mut &'a mut [T], start: usize) -> *mut T {
+        held.as_mut_ptr().wrapping_add(start)
     }
     unsafe fn finish(_: &'a mut [T]) -> Result<(), Error> {
         Ok(())
@@ -232,8 +244,14 @@ macro_rules! tuples {
             fn shape(&self) -> Result<Option<Shaped>, Error> {
                 common([$(self.$index.shape()?),*])
             }
-            fn at(held: &mut Self::Held) -> Self::At {
-                Apart(($($array::at(&mut held.$index),)*))
+            const STAGED: bool = $($array::STAGED)||*;
+            fn at(held: &mut Self::Held, start: usize) -> Self::At {
+                Apart(($($array::at(&mut held.$index, start),)*))
+            }
+            unsafe fn flush(held: &mut Self::Held, start: usize, len: usize) -> Result<(), Error> {
+                // SAFETY: the caller vouches for the items.
+                unsafe { $($array::flush(&mut held.$index, start, len)?;)* }
+                Ok(())
             }
             unsafe fn finish(held: Self::Held) -> Result<(), Error> {
                 // SAFETY: the caller vouches for the items.

@@ -148,10 +148,10 @@ macro_rules! outputs {
                 // An array that fills its memory is a slice.
                 Ok(Written::Here(view.into_slice_memory_order().unwrap_or_default()))
             }
-            fn at(held: &mut Written<'a, T, D>) -> *mut T {
+            fn at(held: &mut Written<'a, T, D>, start: usize) -> *mut T {
                 match held {
-                    Written::Here(items) => items.as_mut_ptr(),
-                    Written::Copied(items, _) => items.as_mut_ptr(),
+                    Written::Here(items) => items.as_mut_ptr().wrapping_add(start),
+                    Written::Copied(items, _) => items.as_mut_ptr().wrapping_add(start),
                 }
             }
             unsafe fn finish(held: Written<'a, T, D>) -> Result<(), Error> {

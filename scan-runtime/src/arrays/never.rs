@@ -51,7 +51,7 @@ unsafe impl<T> HostOutput<T> for Never {
     fn hold(self, _: usize, _: Lanes<'_>) -> Result<Never, Error> {
         match self {}
     }
-    fn at(held: &mut Never) -> *mut T {
+    fn at(held: &mut Never, _: usize) -> *mut T {
         match *held {}
     }
     unsafe fn finish(held: Never) -> Result<(), Error> {

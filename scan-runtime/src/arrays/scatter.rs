@@ -54,19 +54,25 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostOutput<T> for Scatter<'a, 
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Scattering<'a, T, P>, Error> {
         check_places("output", array, self.places, self.results.len())?;
-        Ok(Scattering { items: room(lanes.len)?, to: self })
+        Ok(Scattering { items: room(lanes.part)?, to: self })
     }
-    fn at(held: &mut Scattering<'a, T, P>) -> *mut T {
+    const STAGED: bool = true;
+    fn at(held: &mut Scattering<'a, T, P>, _: usize) -> *mut T {
         held.items.as_mut_ptr()
     }
-    unsafe fn finish(
-        Scattering { mut items, to: Scatter { results, places } }: Scattering<'a, T, P>,
+    unsafe fn flush(
+        Scattering { items, to: Scatter { results, places } }: &mut Scattering<'a, T, P>,
+        start: usize,
+        len: usize,
     ) -> Result<(), Error> {
-        // SAFETY: there are as many items as places, and the caller vouches that they have been written.
-        unsafe { items.set_len(places.len()) };
-        for (place, item) in places.iter().zip(items) {
+        // SAFETY: there is room for so many, and the caller vouches that they have been written.
+        unsafe { items.set_len(len) };
+        for (place, item) in places[start..].iter().zip(items.drain(..)) {
             results[place.index()] = item;
         }
+        Ok(())
+    }
+    unsafe fn finish(_: Scattering<'a, T, P>) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -374,9 +374,9 @@ mod tests {
     #[test]
     fn indices_and_discarded_results_have_no_memory_on_a_device() {
         fn held<I: HostInput<Numbered>, O: HostOutput<Numbered>>(input: I, output: O, memory: bool) -> HostPlaces {
-            let lanes = Lanes { len: 10, memory, row: 10, axis: None };
+            let lanes = Lanes { len: 10, part: 10, memory, row: 10, axis: None };
             let (input, mut output) = (input.hold(0, lanes).unwrap(), output.hold(0, lanes).unwrap());
-            Memory::<Latest>::host(Both { input: I::at(&input), output: O::at(&mut output) }, 10)
+            Memory::<Latest>::host(Both { input: I::at(&input), output: O::at(&mut output, 0) }, 10)
         }
         let (numbers, mut results) = ([7_u16; 10], [0_u64; 10]);
         let mut places = |memory| held((arrays::indices(), &numbers), (&mut results, arrays::discard()), memory);

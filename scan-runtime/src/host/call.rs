@@ -17,7 +17,7 @@ use crate::{
         fields::{Lengths, common_len},
     },
     call::{Call, Layouts, Totals},
-    cpu::{self, Both, Memory},
+    cpu::{self, Both, Memory, Reader},
     error::expect_len,
     heads::{HeadKind, Heads},
     room::room,
@@ -146,6 +146,10 @@ impl<C> Wants<C> {
     }
 }
 
+/// Elements that are scanned at a time where results are held before they are moved: so few that they stay in a cache,
+/// and so many that threads are worth waking.
+const PART: usize = 1 << 17;
+
 /// The lengths of a run.
 #[derive(Clone, Copy)]
 struct Extent {
@@ -266,7 +270,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             HeadKind::Rows { len } if along.is_none() => len,
             _ => input,
         };
-        Lanes { len: input, memory, row, axis: along.map(|along| &along.axis) }
+        Lanes { len: input, part: input, memory, row, axis: along.map(|along| &along.axis) }
     }
 
     /// Runs over an input into new memory, with the totals that `R` gives.
@@ -348,15 +352,73 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
             let lanes = self.lanes_of(extent.input, extent.len, &wants);
             let input = input.hold(0, lanes)?;
-            let mut output = output.hold(0, Lanes { len: extent.output, ..lanes })?;
-            let memory = Both { input: I::at(&input), output: O::at(&mut output) };
-            // SAFETY: each held array has that many items, those of the output exclusively borrowed.
-            let total = unsafe { self.run_memory(memory, extent.len, arrays::<Op, I, O>(), wants)? };
+            let part = if O::STAGED && self.goes_by_parts(extent.len, &wants) {
+                extent.output.min(PART)
+            } else {
+                extent.output
+            };
+            let mut output = output.hold(0, Lanes { len: extent.output, part, ..lanes })?;
+            // SAFETY: each held array has that many items, those of the output exclusively borrowed, and there is room
+            // for a part of those that are staged.
+            let total = unsafe { self.run_parts::<I, O>(I::at(&input), &mut output, extent, part, wants)? };
             // SAFETY: the scan has written every item, or the arrays finish without reading items.
             unsafe { O::finish(output)? };
             Ok(((), total))
         })?;
         Ok(totals)
+    }
+
+    /// Whether the carry alone passes from one part of the elements to the next, so that they can be scanned one after
+    /// the other.
+    fn goes_by_parts(&self, len: usize, wants: &Wants<Op::Carry>) -> bool {
+        let is_flat = self.along.known().is_none() && self.heads.kind.is_none() && self.initial_values().is_none();
+        let on_cpu = matches!(self.engine(len), Engine::Cpu { .. });
+        is_flat
+            && on_cpu
+            && !matches!(wants, Wants::PerSegment(_))
+            && self.options.order == cpu::Order::Forward
+            && self.options.progress.is_none()
+    }
+
+    /// Runs over parts of an input, and moves the results of each to where they belong. Gives the last total, if that
+    /// is wanted and there is one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_memory`](HostCall::run_memory), but for what is held of an output, which has room for a part.
+    #[inline(always)]
+    unsafe fn run_parts<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
+        &self,
+        input: I::At,
+        output: &mut O::Held,
+        extent: Extent,
+        part: usize,
+        wants: Wants<Op::Carry>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        let layouts = arrays::<Op, I, O>();
+        if part >= extent.output {
+            let memory = Both { input, output: O::at(output, 0) };
+            // SAFETY: the caller vouches for the memory; the scan has written every item.
+            return unsafe {
+                let total = self.run_memory(memory, extent.len, layouts, wants)?;
+                O::flush(output, 0, extent.output)?;
+                Ok(total)
+            };
+        }
+        let mut options = self.options.clone();
+        for start in (0..extent.len).step_by(part) {
+            let call = HostCall { options: &options, along: CallAxis::None, ..*self };
+            let len = part.min(extent.len - start);
+            // SAFETY: the caller vouches for the memory, of which this is a part; the scan has written its items.
+            let total = unsafe {
+                let memory = Both { input: input.skip(start), output: O::at(output, start) };
+                let total = call.run_memory(memory, len, layouts, Wants::Last)?;
+                O::flush(output, start, len)?;
+                total
+            };
+            options.initial_value = total;
+        }
+        Ok(options.initial_value)
     }
 
     /// Runs in place.

@@ -140,15 +140,20 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let axis = shape.filter(|shape| !shape.is_empty()).map(|shape| Axis::of(&shape, 0)).transpose()?;
         let why = "a reduction writes one result, or one for each segment";
         expect_len("output", found.unwrap_or(results.len()), results.len(), why)?;
-        let mut held =
-            output.hold(0, Lanes { len: results.len(), memory: true, row: results.len(), axis: axis.as_ref() })?;
-        let to = O::at(&mut held);
+        let mut held = output.hold(
+            0,
+            Lanes { len: results.len(), part: results.len(), memory: true, row: results.len(), axis: axis.as_ref() },
+        )?;
+        let (to, count) = (O::at(&mut held, 0), results.len());
         for (index, result) in results.into_iter().enumerate() {
             // SAFETY: what is held has room for so many results.
             unsafe { to.write(index, result) };
         }
         // SAFETY: every item has been written.
-        unsafe { O::finish(held) }
+        unsafe {
+            O::flush(&mut held, 0, count)?;
+            O::finish(held)
+        }
     }
 }
 

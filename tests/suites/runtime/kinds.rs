@@ -8,7 +8,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Step, Summarize},
-    operators::mixed,
+    operators::{AffineU32, MapU32, TestOperator, mixed},
     reference,
     several::{Splitter, Tokenizer, digits, digits_of, text, tokens_of},
 };
@@ -279,8 +279,51 @@ fn a_filter_keeps_the_order_of_items() {
     }
 }
 
-/// A place that is not in an array is an error before anything is written, unless it is the largest one, which skips the
-/// element.
+/// More elements than are scanned at a time where results are moved: the carry goes on from part to part, errors count
+/// all elements, and slices beside what is moved are written where they are.
+#[test]
+fn moved_results_of_many_elements_equal_those_of_slices() {
+    let scanner = Scanner::cpu();
+    let len = 300_001;
+    let input: Vec<u64> = (0..len).map(mixed).collect();
+    let wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
+    let scan = scanner.scan(ops::map::<odd, _>(ops::filter()));
+    let mut kept = vec![0; wanted.len()];
+    let count = scan.with_total().run_into(&input, scatter_by_output((&mut kept,))).unwrap();
+    assert_eq!((kept, count), (wanted.clone(), Some(wanted.len() as u32)));
+    let last = input.iter().rposition(|x| x % 2 == 1).unwrap();
+    let error = scan.run_into(&input, scatter_by_output((&mut vec![0; wanted.len() - 1],))).unwrap_err();
+    let found = matches!(error, Error::ComputedIndex { array: 1, element, .. } if element == last);
+    assert!(found, "{error}, not of element {last}");
+
+    let len = len as usize;
+    let (order, maps) = (places(len, len), (0..len as u64).map(AffineU32::input).collect::<Vec<_>>());
+    let plain = scanner.scan(AffineU32);
+    for scan in [
+        plain.clone(),
+        plain.clone().exclusive(),
+        plain.clone().init(<AffineU32 as TestOperator>::initial_value()),
+        plain.clone().reverse(),
+        plain.exclusive().init(<AffineU32 as TestOperator>::initial_value()).reverse(),
+    ] {
+        let (expected, total) = scan.with_total().run(&maps).unwrap();
+        let (mut a, mut b) = (vec![0; len], vec![0; len]);
+        let found = scan.with_total().run_into(&maps, (scatter(&mut a, &order), &mut b)).unwrap();
+        assert_eq!(found, total, "{scan:?}");
+        let same = |(index, map): (usize, &MapU32)| map.a == a[order[index]] && map.b == b[index];
+        assert!(expected.iter().enumerate().all(same), "{scan:?}");
+        let mut whole = vec![MapU32 { a: 0, b: 0 }; len];
+        scan.run_into(&maps, scatter(&mut whole, &order)).unwrap();
+        assert!(expected.iter().enumerate().all(|(index, map)| *map == whole[order[index]]), "{scan:?}");
+        let flags: Vec<bool> = (0..len).map(|index| index % 1_001 == 0).collect();
+        scan.by_flags(&flags).run_into(&maps, scatter(&mut whole, &order)).unwrap();
+        let expected = scan.by_flags(&flags).run(&maps).unwrap();
+        assert!(expected.iter().enumerate().all(|(index, map)| *map == whole[order[index]]), "{scan:?} by flags");
+    }
+}
+
+/// A place that is not in an array is an error, of few elements before anything is written, unless it is the largest one,
+/// which skips the element.
 #[test]
 fn computed_places_beyond_an_array_are_refused() {
     let scanner = Scanner::cpu();
