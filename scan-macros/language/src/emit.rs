@@ -33,9 +33,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let combine = find(operator, "combine").map(function).unwrap_or_else(|| {
         quote! { fn combine(&self, __scan_a: Self::State, _: Self::State) -> Self::State { __scan_a } }
     });
-    let project = find(operator, "project").map(function).unwrap_or_else(|| {
-        quote! { fn project(&self, __scan_carry: Self::Carry) -> Self::Output { __scan_carry } }
-    });
+    let project = project(operator, &function);
     let append = find(operator, "append").map(function);
     let prepend = find(operator, "prepend").map(function);
     let folds_backwards = prepend.as_ref().filter(|_| operator.machine.is_some()).map(|_| {
@@ -49,7 +47,8 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
     let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
     let carried = operator.machine.as_ref().map_or(state, |machine| &machine.carry);
-    let output = if find(operator, "project").is_some() || same(output, carried) { output } else { carried };
+    let has_output = ["project", "emit"].iter().any(|name| find(operator, name).is_some());
+    let output = if has_output || same(output, carried) { output } else { carried };
     let source = source(operator, lowered);
     let parameters = (!operator.fields.is_empty()).then(|| {
         let fields = operator.fields.iter().map(|member| {
@@ -182,6 +181,25 @@ fn carry(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> T
         #step
         #emit
         #krate::__scan_is_machine! {}
+    }
+}
+
+/// What makes an output of a carry: without a `project` the carry itself. Where an operator emits, that may be of
+/// another type; rustc alone knows whether it is, because a type may have two names.
+fn project(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> TokenStream {
+    let Operator { krate, name, .. } = operator;
+    match (find(operator, "project"), find(operator, "emit")) {
+        (Some(project), _) => function(project),
+        (None, None) => quote! { fn project(&self, __scan_carry: Self::Carry) -> Self::Output { __scan_carry } },
+        (None, Some(_)) => quote! {
+            fn project(&self, __scan_carry: Self::Carry) -> Self::Output {
+                #krate::__private::carry_as_output(#name, __scan_carry)
+            }
+            #[inline]
+            fn lacks_project(&self, __scan_wanted: bool) -> bool {
+                __scan_wanted && !#krate::__private::is_one_type::<Self::Carry, Self::Output>()
+            }
+        },
     }
 }
 

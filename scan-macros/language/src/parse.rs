@@ -151,7 +151,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         Some(machine) => ("Carry", &machine.carry),
         None => ("State", &state),
     };
-    if !same(&output, written) && !has("project") {
+    if !same(&output, written) && !has("project") && !has("emit") {
         errors.at(
             output_name.or(carry_at).to_token_stream(),
             missing(written_name, "Output", "project", written, &output),
