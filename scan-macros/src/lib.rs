@@ -51,7 +51,16 @@ use proc_macro::TokenStream;
 /// its input's layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …)`
 /// names both: `operator` is the value to check, needed if it is generic or has fields. `tolerance = …`, `longest_run =
 /// …`, `cases = …`, `seed = …` and `in_order` are the options of `scan_runtime::laws::Check`. An operator that counts
-/// to k needs `longest_run = k + 1`: shorter runs never reach k.
+/// to k needs `longest_run = k + 1`, because shorter runs never reach k:
+///
+/// ```ignore
+/// /// Whether there have been nine ones or more.
+/// #[scan_op(identity = 0, laws(samples = [0, 1, 1], longest_run = 10, cases = 5_000, seed = 7))]
+/// fn nine(a: u32, b: u32) -> u32 { if a + b > 9 { 9 } else { a + b } }
+/// ```
+///
+/// The report of the test names such a k if `combine` compares with it and no run has reached it. `cargo test --
+/// --nocapture` shows the report.
 ///
 /// # The language
 ///
