@@ -13,6 +13,8 @@ pub(crate) struct Options {
     pub(crate) krate: Path,
     /// `identity = …`, of the function form.
     pub(crate) identity: Option<(Ident, Expr)>,
+    /// `name = …`, of the function form: the operator's own name. The function stays a function then.
+    pub(crate) name: Option<(Ident, Ident)>,
     /// `laws`, in one of its forms.
     pub(crate) laws: Option<Laws>,
     /// `vectorized = …`: how the CPU applies the operator to several values at once. For the built-in operators only.
@@ -159,6 +161,7 @@ struct Entry {
 enum Value {
     Crate(Path),
     Identity(Expr),
+    Name(Ident),
     Laws(Box<Laws>),
     Vectorized(Expr),
     Unknown,
@@ -179,6 +182,8 @@ impl Parse for Entry {
             Value::Crate(input.call(Path::parse_mod_style)?)
         } else if name == "identity" {
             Value::Identity(input.parse()?)
+        } else if name == "name" {
+            Value::Name(input.parse()?)
         } else if name == "vectorized" {
             Value::Vectorized(input.parse()?)
         } else {
@@ -192,7 +197,7 @@ impl Parse for Entry {
 /// Reads the options; `known` are those that this attribute has.
 pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) -> Options {
     let mut options =
-        Options { krate: syn::parse_quote!(::scan_runtime), identity: None, laws: None, vectorized: None };
+        Options { krate: syn::parse_quote!(::scan_runtime), identity: None, name: None, laws: None, vectorized: None };
     let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
         Ok(entries) => entries,
         Err(error) => {
@@ -204,6 +209,7 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
         match value {
             Value::Crate(path) => options.krate = path,
             Value::Identity(expr) if known.contains(&"identity") => options.identity = Some((name, expr)),
+            Value::Name(ident) if known.contains(&"name") => options.name = Some((name, ident)),
             Value::Laws(mut laws) if known.contains(&"laws") => {
                 laws.errors.drain(..).for_each(|error| errors.push(error));
                 options.laws = Some(*laws);

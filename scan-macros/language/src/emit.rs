@@ -9,7 +9,7 @@ use crate::{print, twin, uses};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, Ident, Member, Path, parse_quote};
+use syn::{FnArg, Ident, ItemFn, Member, Path, Signature, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
 pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
@@ -30,7 +30,11 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let lift = find(operator, "lift").map(function).unwrap_or_else(|| {
         quote! { fn lift(&self, __scan_input: Self::Input) -> Self::State { __scan_input } }
     });
-    let combine = find(operator, "combine").map(function).unwrap_or_else(|| {
+    let combine = find(operator, "combine").map(|combine| match &operator.declare {
+        Some(Declare { function: Some(kept), .. }) => call_of(kept, &combine.signature),
+        _ => function(combine),
+    });
+    let combine = combine.unwrap_or_else(|| {
         quote! { fn combine(&self, __scan_a: Self::State, _: Self::State) -> Self::State { __scan_a } }
     });
     let project = project(operator, &function);
@@ -244,12 +248,29 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
 }
 
 fn declaration(declare: &Declare) -> TokenStream {
-    let Declare { attributes, visibility, ident } = declare;
+    let Declare { attributes, visibility, ident, function } = declare;
     quote! {
+        #function
         #(#attributes)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug, Default)]
         #visibility struct #ident;
+    }
+}
+
+/// The trait's function, which calls the one that stays: rustc then reports on one body.
+fn call_of(kept: &ItemFn, signature: &Signature) -> TokenStream {
+    let Signature { ident, inputs, output, .. } = signature;
+    let types = inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(&typed.ty),
+        FnArg::Receiver(_) => None,
+    });
+    let names = ["__scan_a", "__scan_b"].map(|name| Ident::new(name, Span::call_site()));
+    let parameters = names.iter().zip(types).map(|(name, ty)| quote!(#name: #ty));
+    let kept = &kept.sig.ident;
+    quote! {
+        #[inline]
+        fn #ident(&self, #(#parameters),*) #output { #kept(#(#names),*) }
     }
 }
 
