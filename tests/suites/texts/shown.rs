@@ -1,7 +1,8 @@
 //! What a user sees of a source, and keeps as a snapshot.
 
-use scan_codegen::{Overrides, ScanSpec, plan_columns, render_columns};
+use scan_codegen::{Overrides, ScanSpec, plan_columns};
 use scan_runtime::{DeviceLimits, KernelSource, ScanOp, Scanner, gallery::automaton::Lexer, scan_op};
+use scan_tests::checked::render_columns;
 
 /// One operator, twice.
 mod above {
