@@ -141,9 +141,11 @@ impl OpSource {
             function("combine", &[("a", state), ("b", state)], state, false),
             function("apply", &[("s", state), ("c", carry)], carry, false),
             function("step", &[("c", carry), (INPUT, input)], carry, false),
-            function("emit", &[("c", carry), (INPUT, input)], output, true),
-            function("project", &[("c", carry)], output, true),
         ];
+        if op.projects {
+            functions.push(function("emit", &[("c", carry), (INPUT, input)], output, true));
+            functions.push(function("project", &[("c", carry)], output, true));
+        }
         if op.has("append") {
             functions.push(function("append", &[("s", state), (INPUT, input)], state, false));
         }
@@ -188,7 +190,7 @@ impl OpSource {
         if either("emit") {
             functions.push(function("emit", &[("c", carry), (INPUT, input)], output));
         }
-        if either("project") {
+        if pair.projects && either("project") {
             functions.push(function("project", &[(if pair.carry.is_some() { "c" } else { "s" }, carry)], output));
         }
         OpSource { functions, helpers, ..pair }

@@ -81,6 +81,12 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// A result is to be made of a carry, and the operator makes results of inputs only.
+    #[error("operator `{operator}` has `emit` and no `project`: add `project` to scan exclusively or to reduce")]
+    NoProject {
+        /// The operator.
+        operator: String,
+    },
     /// The algorithm needs an identity, and the operator has none.
     #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another network")]
     StrategyNeedsIdentity {

@@ -16,7 +16,8 @@ pub struct OpSource {
     pub input: ElementType,
     /// Element type that is combined; the same as `input` unless the operator has a `lift`.
     pub state: ElementType,
-    /// Element type that the scan writes; the same as the carry's, or `state`, unless the operator has a `project`.
+    /// Element type that the scan writes; the same as the carry's, or `state`, unless the operator has `project` or
+    /// `emit`.
     pub output: ElementType,
     /// The bytes of the identity, evaluated by Rust; `None` if the operator has none.
     pub identity: Option<Vec<u8>>,
@@ -29,6 +30,8 @@ pub struct OpSource {
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,
+    /// Whether outputs can be made of carries: by `project`, or because a carry is one. If not, only `emit` makes them.
+    pub projects: bool,
     /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a
     /// machine.
     pub backwards: Option<Box<OpSource>>,
@@ -214,6 +217,7 @@ pub(crate) fn operator_of(bytes: usize) -> OpSource {
         parameters: None,
         functions: Vec::new(),
         helpers: Vec::new(),
+        projects: true,
         backwards: None,
     }
 }

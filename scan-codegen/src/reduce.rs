@@ -11,7 +11,7 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
-    plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
+    plan::{MOST_COARSENED_THREADS, check_operator, check_project, check_start, coarsened_run},
     render::{KernelSource, source},
     rooms::{
         Room, Rooms, Words,
@@ -91,6 +91,7 @@ pub fn plan_reduction(
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
     check_operator(operator)?;
+    check_project(operator, false)?;
     check_start(operator, initial_value)?;
     let device = *limits;
     let limits = limits.usable()?;

@@ -44,6 +44,8 @@ pub struct KernelSource {
     /// The options it must be compiled with, besides the architecture.
     pub options: Vec<&'static str>,
     prefix: String,
+    /// The lines of the text that are the operator's own.
+    operator: String,
     /// Where it runs and who made it. The text leaves that out, because ranges of lengths and architectures share
     /// texts.
     scope: String,
@@ -59,8 +61,17 @@ impl KernelSource {
     /// of the compiler then count the lines of this text, and no longer those of the operator's file.
     #[must_use = "it gives another source"]
     pub fn without_lines(mut self) -> Self {
-        self.text = self.text.split_inclusive('\n').filter(|line| !line.starts_with("#line ")).collect();
+        for text in [&mut self.text, &mut self.operator] {
+            *text = text.split_inclusive('\n').filter(|line| !line.starts_with("#line ")).collect();
+        }
         self
+    }
+
+    /// The operator's own part of the text: its elements, the functions that it calls, and its struct with `combine` and
+    /// the others. It lies between the arithmetic of Rust's numbers and the kernels. Without its `#line`s it is for
+    /// snapshots that change with the operator, and not with the kernels around it. The plan decides whether functions are inlined, and whether constants are copied to shared memory.
+    pub fn operator(&self) -> &str {
+        &self.operator
     }
 
     /// With words about what the text is for: `Display` puts them at the end of the first line.
@@ -161,10 +172,15 @@ pub(crate) fn source(
         kernels.push_str(templates.part(part, rooms)?.trim_ascii_end());
         kernels.push('\n');
     }
-    let OperatorText { text, prefix, .. } = operator;
+    let OperatorText { text, prelude_lines, prefix, .. } = operator;
     let name = format!("{prefix}.cu");
-    let text = resolve_line_markers(&format!("{heading}\n\n{text}\n{}", used(&kernels)), &name);
-    Ok(KernelSource { text, name, options: COMPILE_OPTIONS.to_vec(), prefix, scope: String::new() })
+    let before = format!("{heading}\n\n");
+    let own = before.lines().count() + prelude_lines..before.lines().count() + text.lines().count();
+    // Each line becomes one line.
+    let text = resolve_line_markers(&format!("{before}{text}\n{}", used(&kernels)), &name);
+    let own = text.split_inclusive('\n').take(own.end).skip(own.start);
+    let operator = own.skip_while(|line| line.trim().is_empty()).collect();
+    Ok(KernelSource { text, name, options: COMPILE_OPTIONS.to_vec(), prefix, operator, scope: String::new() })
 }
 
 /// The templates that make up the kernels of a plan, in order.

@@ -34,23 +34,46 @@ use proc_macro::TokenStream;
 /// - `fn append(s: State, x: Input) -> State`, the same as `combine(s, lift(x))`, and `fn prepend(x: Input, s: State) ->
 ///   State`, the same as `combine(lift(x), s)`, where it is cheaper to do both at once.
 /// - A machine: `type Carry`, `const START: Carry`, `fn apply(s: State, c: Carry) -> Carry` and `fn step(c: Carry, x:
-///   Input) -> Carry`. Then `project` takes a carry, and `fn emit(c: Carry, x: Input) -> Output` may take its place in
-///   an inclusive scan. The documentation of `ScanOp` has an example.
+///   Input) -> Carry`. Then `project` takes a carry. `fn emit(c: Carry, x: Input) -> Output` takes its place in inclusive
+///   scans; an operator that has `emit` needs `project` only for exclusive scans and reductions. The documentation of
+///   `ScanOp` has an example.
 ///
 /// # The function form
 ///
 /// `#[scan_op(identity = …)]` on `fn name(a: T, b: T) -> T`, or `#[scan_op]` if there is no identity, replaces the
-/// function by a unit struct of that name, which is the operator.
+/// function by a unit struct of that name, which is the operator. With `name = Name` the unit struct has this name, and
+/// the function stays a function:
+///
+/// ```ignore
+/// #[scan_op(identity = f32::NEG_INFINITY, name = Max)]
+/// fn max(a: f32, b: f32) -> f32 { if a > b { a } else { b } }
+///
+/// let max = max(3.0, 4.0);
+/// let highest = scanner.scan(Max).run(&[3.0, 1.0, 4.0])?;
+/// ```
+///
+/// Rust treats the name of a unit struct as a pattern. So `let total = scanner.scan(total)`, or a parameter `total:
+/// f32`, is an error wherever an operator `total` is in scope ("interpreted as a unit struct, not a new binding"). Give
+/// the operator another name by `name = Total`, or the variable.
 ///
 /// # Options
 ///
-/// `crate = path` if `scan_runtime` has another name.
+/// `crate = path` if `scan_runtime` has another name. `name` and `identity` are those of the function form.
 ///
 /// `laws` writes a test, `laws_of_…`, that checks the operator's laws (`scan_runtime::laws`): on samples generated from
 /// its input's layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …)`
 /// names both: `operator` is the value to check, needed if it is generic or has fields. `tolerance = …`, `longest_run =
 /// …`, `cases = …`, `seed = …` and `in_order` are the options of `scan_runtime::laws::Check`. An operator that counts
-/// to k needs `longest_run = k + 1`: shorter runs never reach k.
+/// to k needs `longest_run = k + 1`, because shorter runs never reach k:
+///
+/// ```ignore
+/// /// Whether there have been nine ones or more.
+/// #[scan_op(identity = 0, laws(samples = [0, 1, 1], longest_run = 10, cases = 5_000, seed = 7))]
+/// fn nine(a: u32, b: u32) -> u32 { if a + b > 9 { 9 } else { a + b } }
+/// ```
+///
+/// The report of the test names such a k if `combine` compares with it and no run has reached it. `cargo test --
+/// --nocapture` shows the report.
 ///
 /// # The language
 ///
@@ -59,9 +82,6 @@ use proc_macro::TokenStream;
 /// GPU as in Rust: integers wrap, shift counts are masked, `as` saturates, floats are not contracted. A construct
 /// outside the language is an error at the expression. The guide of `scan-runtime` lists every
 /// type, statement and method, where a literal needs a suffix, and what is left out and why.
-///
-/// The function form makes a unit struct, whose name Rust treats as a pattern: `let total = scanner.scan(total)` is an
-/// error for an operator `total`. Give the variable another name.
 ///
 /// Operators and methods that are implemented by hand are outside the language: `a * b` with an `impl Mul`, `a.max(b)`
 /// of other types than numbers, `==` with an `impl PartialEq`. In a generic operator, or a generic `#[scan_fn]`, such

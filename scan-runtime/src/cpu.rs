@@ -48,18 +48,28 @@ pub(crate) use pipeline::help::{threads, try_each, try_map};
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs: Needs) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
     let elements = elements.into_iter().all(fits);
     // A machine begins with its start.
-    let needs_start = needs_identity || op.is_machine();
+    let needs_start = needs.identity || op.is_machine();
     let heads = match heads.kind {
         HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
-    elements && heads && size_of::<Op>() <= 256 && (!needs_start || op.start().is_some())
+    let has_all = (!needs_start || op.start().is_some()) && !op.lacks_project(needs.project);
+    elements && heads && size_of::<Op>() <= 256 && has_all
+}
+
+/// What a call needs of an operator that may lack it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Needs {
+    /// A value for what begins with nothing.
+    pub(crate) identity: bool,
+    /// Outputs of carries.
+    pub(crate) project: bool,
 }
 
 /// What stands before the first element of all: of a machine its start, if there is no initial value.
@@ -137,6 +147,9 @@ pub(crate) unsafe fn reduce<Op: ScanOp>(
 
 /// Makes an output of a carry.
 pub(crate) fn project<Op: ScanOp>(op: &Op, carry: Op::Carry) -> Result<Op::Output, Error> {
+    if op.lacks_project(true) {
+        return Err(PlanError::NoProject { operator: op.source().name }.into());
+    }
     caught(op, || op.project(carry))
 }
 

@@ -169,14 +169,55 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     fn step(&self, carry: Self::Carry, input: Self::Input) -> Self::Carry;
 
     /// Makes the output for an input, of the carry before it: that of the carry after it, unless the operator tells
-    /// another.
+    /// another. Then only exclusive scans and reductions need [`project`](ScanOp::project), which may be left out.
+    ///
+    /// ```
+    /// use scan_runtime::{ScanOp, Scanner, scan_op};
+    ///
+    /// /// The difference of each number to the largest one before it.
+    /// struct AboveRecord;
+    ///
+    /// #[scan_op]
+    /// impl ScanOp for AboveRecord {
+    ///     type Element = u32;
+    ///     type Carry = u32;
+    ///     type Output = i64;
+    ///     const IDENTITY: u32 = 0;
+    ///     const START: u32 = 0;
+    ///     fn step(record: u32, x: u32) -> u32 { record.max(x) }
+    ///     fn emit(record: u32, x: u32) -> i64 { x as i64 - record as i64 }
+    ///     fn combine(a: u32, b: u32) -> u32 { a.max(b) }
+    ///     fn apply(largest: u32, record: u32) -> u32 { record.max(largest) }
+    /// }
+    ///
+    /// let scanner = Scanner::new()?;
+    /// assert_eq!(scanner.scan(AboveRecord).run(&[5, 3, 9])?, [5, -2, 4]);
+    /// let error = scanner.reduce(AboveRecord).run(&[5, 3, 9]).unwrap_err();
+    /// assert!(error.to_string().contains("add `project` to scan exclusively or to reduce"));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
     #[inline]
     fn emit(&self, carry: Self::Carry, input: Self::Input) -> Self::Output {
         self.project(self.step(carry, input))
     }
 
-    /// Makes an output of a carry.
+    /// Makes an output of a carry: for exclusive scans, for reductions, and where the operator has no
+    /// [`emit`](ScanOp::emit) of its own.
+    ///
+    /// # Panics
+    ///
+    /// Where the operator has `emit` and no `project`, and `Output` is another type than `Carry`. A call that would
+    /// need `project` then is an error, [`PlanError::NoProject`](crate::PlanError::NoProject).
     fn project(&self, carry: Self::Carry) -> Self::Output;
+
+    /// Whether a scan needs `project` and the operator has none. `wanted` is whether results are of carries, as those of
+    /// exclusive scans and reductions are.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn lacks_project(&self, wanted: bool) -> bool {
+        let _ = wanted;
+        false
+    }
 
     /// `step` and `emit` at once.
     #[doc(hidden)]

@@ -421,14 +421,20 @@ impl<Op: ScanOp> Scan<Op> {
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
     /// options and device limits give the same bytes everywhere, so it can be kept as a snapshot in your tests: its `Display`
-    /// names the range of lengths, the architecture and the version of this crate in its first line.
+    /// names the range of lengths, the architecture and the version of this crate in its first line. Its
+    /// [`operator`](KernelSource::operator) is the part that is made of the operator alone.
     ///
     /// ```
     /// use scan_runtime::{DeviceLimits, Scanner, ops};
     ///
     /// let scanner = Scanner::cpu_for(DeviceLimits::of("sm_90".parse()?));
-    /// let shown = scanner.scan(ops::sum::<f32>()).cuda_source()?.without_lines().to_string();
+    /// let source = scanner.scan(ops::sum::<f32>()).cuda_source()?.without_lines();
+    /// let shown = source.to_string();
     /// assert!(shown.starts_with("// Sum: inclusive scan, from ") && shown.contains(" elements on, for sm_90, by scan-runtime "));
+    ///
+    /// let lines: Vec<&str> = source.operator().lines().collect();
+    /// assert_eq!(lines[..2], ["struct Sum {", "  __device__ __forceinline__ f32 combine(f32 a, f32 b) const {"]);
+    /// assert_eq!(lines.last(), Some(&"};"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -89,6 +89,35 @@ impl ScanOp for Coder {
     }
 }
 
+/// A [`Coder`] that makes outputs of inputs only.
+#[derive(Clone, Copy, Debug)]
+pub struct Emitter;
+
+#[scan_op]
+impl ScanOp for Emitter {
+    type Input = Narrow;
+    type State = Mapping;
+    type Carry = u32;
+    type Output = Wide;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    const START: u32 = 0x1234_5678;
+    fn lift(x: Narrow) -> Mapping {
+        Mapping { a: x.a as u32 | 1, b: x.b as u32 + 7 }
+    }
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn apply(f: Mapping, register: u32) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+    fn step(register: u32, x: Narrow) -> u32 {
+        (x.a as u32 | 1).wrapping_mul(register).wrapping_add(x.b as u32).wrapping_add(7)
+    }
+    fn emit(register: u32, x: Narrow) -> Wide {
+        Wide { a: register as u64, b: x.b as u64 }
+    }
+}
+
 /// A register that mappings are applied to: neither lifted nor appended, and the output is the register.
 #[derive(Clone, Copy, Debug)]
 pub struct Mapped;
@@ -236,7 +265,7 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 6] = [
+pub const COMPARISONS: [(&str, Comparison); 8] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
     ("composing", |scanner, len| compare(scanner, Composing, INITIAL_VALUE, &mappings(len))),
@@ -246,7 +275,15 @@ pub const COMPARISONS: [(&str, Comparison); 6] = [
         let initial_value = ops::Both { first: 99, second: INITIAL_VALUE };
         compare(scanner, ops::pair(Coder, Lifting), initial_value, &inputs(len))
     }),
+    ("emitter", |scanner, len| compare_in(&INCLUSIVE, scanner, Emitter, 99, &inputs(len))),
+    ("pair with an emitter", |scanner, len| {
+        let initial_value = ops::Both { first: 99, second: INITIAL_VALUE };
+        compare_in(&INCLUSIVE, scanner, ops::pair(Emitter, Lifting), initial_value, &inputs(len))
+    }),
 ];
+
+/// The ways in which an [`Emitter`] can be scanned.
+const INCLUSIVE: [(ScanKind, bool); 2] = [(ScanKind::Inclusive, false), (ScanKind::Inclusive, true)];
 
 fn compare<Op: ScanOp + Copy>(
     scanner: &Scanner,
@@ -254,8 +291,27 @@ fn compare<Op: ScanOp + Copy>(
     initial_value: Op::Carry,
     input: &[Op::Input],
 ) -> Result<(), Box<dyn Error>> {
+    compare_in(&WAYS, scanner, op, initial_value, input)?;
+    for with_initial_value in [false, true] {
+        let reduce = scanner.reduce(op);
+        let (reduce, initial_value) =
+            if with_initial_value { (reduce.init(initial_value), Some(initial_value)) } else { (reduce, None) };
+        if let Some(total) = reference::total(&op, initial_value, input) {
+            same(&[reduce.run(input)?], &[op.project(total)], "reduction", &ScanSpec::inclusive())?;
+        }
+    }
+    Ok(())
+}
+
+fn compare_in<Op: ScanOp + Copy>(
+    ways: &[(ScanKind, bool)],
+    scanner: &Scanner,
+    op: Op,
+    initial_value: Op::Carry,
+    input: &[Op::Input],
+) -> Result<(), Box<dyn Error>> {
     let begins: Vec<bool> = (0..input.len() as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
-    for (index, (kind, with_initial_value)) in WAYS.into_iter().enumerate() {
+    for (index, &(kind, with_initial_value)) in ways.iter().enumerate() {
         for reversed in [false, true] {
             let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
             let spec = if reversed { spec.reverse() } else { spec };
@@ -277,12 +333,6 @@ fn compare<Op: ScanOp + Copy>(
                 _ => scan.by_keys(&keys(&begins)).run(input)?,
             };
             same(&output, &expected, "segments", &spec)?;
-        }
-        let reduce = scanner.reduce(op);
-        let (reduce, initial_value) =
-            if with_initial_value { (reduce.init(initial_value), Some(initial_value)) } else { (reduce, None) };
-        if let Some(total) = reference::total(&op, initial_value, input) {
-            same(&[reduce.run(input)?], &[op.project(total)], "reduction", &ScanSpec::inclusive())?;
         }
     }
     Ok(())

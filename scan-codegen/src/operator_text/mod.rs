@@ -27,6 +27,8 @@ use writer::{FieldText, FunctionText, TableText, Writer};
 pub struct OperatorText {
     /// Prelude, elements and operator. The marker line `#line here` follows each function whose lines are the user's.
     pub text: String,
+    /// The lines of the text before its elements and functions: those of the prelude.
+    pub(crate) prelude_lines: usize,
     /// The name of the operator's struct.
     pub operator: String,
     /// The prefix of the names of its kernels.
@@ -225,16 +227,21 @@ pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) 
     }
     let prelude = prelude(needs, target)?;
     let mut text = String::new();
-    for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {
+    let mut push = |part: &str| {
         if !part.is_empty() {
             text.push_str(part);
             text.push_str("\n\n");
         }
-    }
+        text.lines().count()
+    };
+    let prelude_lines = push(prelude.trim_end());
+    push(elements.trim());
+    push(operator_text.trim_end());
     text.truncate(text.trim_end().len());
     text.push('\n');
     Ok(OperatorText {
         text,
+        prelude_lines,
         prefix: snake_case(&operator.name),
         operator: operator.name,
         input,

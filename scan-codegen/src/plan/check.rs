@@ -36,6 +36,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     check_places(operator, spec)?;
     check_length(operator, spec, strategy)?;
     check_late(operator, spec)?;
+    check_project(operator, spec.emits(operator))?;
     check_identity(operator, spec, strategy)
 }
 
@@ -46,6 +47,14 @@ pub(crate) fn check_start(operator: &OpSource, initial_value: bool) -> Result<()
             Err(PlanError::NoStart { operator: operator.name.clone() })
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses results of carries, if the operator makes results of inputs only. `emits` says where results come from.
+pub(crate) fn check_project(operator: &OpSource, emits: bool) -> Result<(), PlanError> {
+    match emits || operator.projects {
+        true => Ok(()),
+        false => Err(PlanError::NoProject { operator: operator.name.clone() }),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::errors::Errors;
 use proc_macro2::TokenStream;
+use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, Path, Token, ext::IdentExt};
+use syn::{Expr, Ident, Lit, Path, Token, UnOp, ext::IdentExt};
 
 /// What the user wrote in `#[scan_op(…)]` or `#[scan_element(…)]`.
 pub(crate) struct Options {
@@ -12,14 +13,59 @@ pub(crate) struct Options {
     pub(crate) krate: Path,
     /// `identity = …`, of the function form.
     pub(crate) identity: Option<(Ident, Expr)>,
+    /// `name = …`, of the function form: the operator's own name. The function stays a function then.
+    pub(crate) name: Option<(Ident, Ident)>,
     /// `laws`, in one of its forms.
     pub(crate) laws: Option<Laws>,
     /// `vectorized = …`: how the CPU applies the operator to several values at once. For the built-in operators only.
     pub(crate) vectorized: Option<Expr>,
 }
 
-/// The options of `scan_runtime::laws::Check` that take a value.
-const CHECK: [&str; 4] = ["tolerance", "longest_run", "cases", "seed"];
+/// An option of `scan_runtime::laws::Check` that takes a value.
+struct OfCheck {
+    name: &'static str,
+    /// Whether it takes a literal.
+    takes: fn(&Lit) -> bool,
+    /// What it takes.
+    expected: &'static str,
+}
+
+const CHECK: [OfCheck; 4] = [
+    OfCheck {
+        name: "tolerance",
+        takes: |literal| matches!(literal, Lit::Float(_)),
+        expected: "a float from 0.0 on, such as `1e-3`",
+    },
+    OfCheck { name: "longest_run", takes: is_count, expected: "a number of samples from 1 on, such as `9`" },
+    OfCheck { name: "cases", takes: is_count, expected: "a number of cases from 1 on, such as `5_000`" },
+    OfCheck {
+        name: "seed",
+        takes: |literal| integer(literal).is_some(),
+        expected: "an integer from 0 on, such as `7`",
+    },
+];
+
+fn integer(literal: &Lit) -> Option<u64> {
+    match literal {
+        Lit::Int(literal) => literal.base10_parse().ok(),
+        _ => None,
+    }
+}
+
+fn is_count(literal: &Lit) -> bool {
+    integer(literal).is_some_and(|count| count > 0)
+}
+
+impl OfCheck {
+    /// Whether it takes a value, as far as that is a literal. rustc would report others in tests only.
+    fn takes(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Lit(literal) => (self.takes)(&literal.lit),
+            Expr::Unary(negative) => !matches!((&negative.op, &*negative.expr), (UnOp::Neg(_), Expr::Lit(_))),
+            _ => true,
+        }
+    }
+}
 
 /// The test of the laws that the user asked for: `laws`, `laws = samples`, or `laws(…)`.
 pub(crate) struct Laws {
@@ -57,6 +103,9 @@ impl Laws {
 
     fn option(&mut self, input: ParseStream) -> syn::Result<()> {
         let name: Ident = input.call(Ident::parse_any)?;
+        if let Some(known) = CHECK.iter().find(|known| name == known.name) {
+            return self.value(name, known, input);
+        }
         let value = match name.to_string().as_str() {
             "in_order" => {
                 self.check.push((name, None));
@@ -64,15 +113,10 @@ impl Laws {
             }
             "samples" => &mut self.samples,
             "operator" => &mut self.operator,
-            option if CHECK.contains(&option) => {
-                input.parse::<Token![=]>()?;
-                self.check.push((name, Some(input.parse()?)));
-                return Ok(());
-            }
             _ => {
                 let message = format!(
                     "unknown option `{name}` of `laws`: there is `samples = …`, `operator = …`, {} and `in_order`",
-                    CHECK.map(|option| format!("`{option} = …`")).join(", ")
+                    CHECK.map(|known| format!("`{} = …`", known.name)).join(", ")
                 );
                 self.errors.push(syn::Error::new_spanned(&name, message));
                 if input.peek(Token![=]) {
@@ -86,6 +130,27 @@ impl Laws {
         *value = Some(input.parse()?);
         Ok(())
     }
+
+    /// An option of the check that takes a value.
+    fn value(&mut self, name: Ident, option: &OfCheck, input: ParseStream) -> syn::Result<()> {
+        let expected = option.expected;
+        let twice = self.check.iter().any(|(known, _)| *known == name);
+        let mut error = |at: &dyn ToTokens, message| self.errors.push(syn::Error::new_spanned(at, message));
+        if twice {
+            error(&name, format!("`{name}` is here twice"));
+        }
+        if !input.peek(Token![=]) {
+            error(&name, format!("`{name}` takes a value: {expected}"));
+            return Ok(());
+        }
+        input.parse::<Token![=]>()?;
+        let value: Expr = input.parse()?;
+        if !option.takes(&value) {
+            error(&value, format!("`{name}` is {expected}"));
+        }
+        self.check.push((name, Some(value)));
+        Ok(())
+    }
 }
 
 struct Entry {
@@ -96,6 +161,7 @@ struct Entry {
 enum Value {
     Crate(Path),
     Identity(Expr),
+    Name(Ident),
     Laws(Box<Laws>),
     Vectorized(Expr),
     Unknown,
@@ -116,6 +182,8 @@ impl Parse for Entry {
             Value::Crate(input.call(Path::parse_mod_style)?)
         } else if name == "identity" {
             Value::Identity(input.parse()?)
+        } else if name == "name" {
+            Value::Name(input.parse()?)
         } else if name == "vectorized" {
             Value::Vectorized(input.parse()?)
         } else {
@@ -129,7 +197,7 @@ impl Parse for Entry {
 /// Reads the options; `known` are those that this attribute has.
 pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) -> Options {
     let mut options =
-        Options { krate: syn::parse_quote!(::scan_runtime), identity: None, laws: None, vectorized: None };
+        Options { krate: syn::parse_quote!(::scan_runtime), identity: None, name: None, laws: None, vectorized: None };
     let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
         Ok(entries) => entries,
         Err(error) => {
@@ -141,6 +209,7 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
         match value {
             Value::Crate(path) => options.krate = path,
             Value::Identity(expr) if known.contains(&"identity") => options.identity = Some((name, expr)),
+            Value::Name(ident) if known.contains(&"name") => options.name = Some((name, ident)),
             Value::Laws(mut laws) if known.contains(&"laws") => {
                 laws.errors.drain(..).for_each(|error| errors.push(error));
                 options.laws = Some(*laws);

@@ -9,7 +9,7 @@ use crate::{print, twin, uses};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, Ident, Member, Path, parse_quote};
+use syn::{FnArg, Ident, ItemFn, Member, Path, Signature, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
 pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
@@ -30,12 +30,14 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let lift = find(operator, "lift").map(function).unwrap_or_else(|| {
         quote! { fn lift(&self, __scan_input: Self::Input) -> Self::State { __scan_input } }
     });
-    let combine = find(operator, "combine").map(function).unwrap_or_else(|| {
+    let combine = find(operator, "combine").map(|combine| match &operator.declare {
+        Some(Declare { function: Some(kept), .. }) => call_of(kept, &combine.signature),
+        _ => function(combine),
+    });
+    let combine = combine.unwrap_or_else(|| {
         quote! { fn combine(&self, __scan_a: Self::State, _: Self::State) -> Self::State { __scan_a } }
     });
-    let project = find(operator, "project").map(function).unwrap_or_else(|| {
-        quote! { fn project(&self, __scan_carry: Self::Carry) -> Self::Output { __scan_carry } }
-    });
+    let project = project(operator, &function);
     let append = find(operator, "append").map(function);
     let prepend = find(operator, "prepend").map(function);
     let folds_backwards = prepend.as_ref().filter(|_| operator.machine.is_some()).map(|_| {
@@ -49,7 +51,8 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
     let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
     let carried = operator.machine.as_ref().map_or(state, |machine| &machine.carry);
-    let output = if find(operator, "project").is_some() || same(output, carried) { output } else { carried };
+    let has_output = ["project", "emit"].iter().any(|name| find(operator, name).is_some());
+    let output = if has_output || same(output, carried) { output } else { carried };
     let source = source(operator, lowered);
     let parameters = (!operator.fields.is_empty()).then(|| {
         let fields = operator.fields.iter().map(|member| {
@@ -185,6 +188,25 @@ fn carry(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> T
     }
 }
 
+/// What makes an output of a carry: without a `project` the carry itself. Where an operator emits, that may be of
+/// another type; rustc alone knows whether it is, because a type may have two names.
+fn project(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> TokenStream {
+    let Operator { krate, name, .. } = operator;
+    match (find(operator, "project"), find(operator, "emit")) {
+        (Some(project), _) => function(project),
+        (None, None) => quote! { fn project(&self, __scan_carry: Self::Carry) -> Self::Output { __scan_carry } },
+        (None, Some(_)) => quote! {
+            fn project(&self, __scan_carry: Self::Carry) -> Self::Output {
+                #krate::__private::carry_as_output(#name, __scan_carry)
+            }
+            #[inline]
+            fn lacks_project(&self, __scan_wanted: bool) -> bool {
+                __scan_wanted && !#krate::__private::is_one_type::<Self::Carry, Self::Output>()
+            }
+        },
+    }
+}
+
 /// The implementation where locals can have the operator's own name: to a pattern the name of a unit struct is its value, and
 /// that of a function is free.
 fn apart_from(ident: &Ident, implementation: &TokenStream) -> TokenStream {
@@ -226,12 +248,29 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
 }
 
 fn declaration(declare: &Declare) -> TokenStream {
-    let Declare { attributes, visibility, ident } = declare;
+    let Declare { attributes, visibility, ident, function } = declare;
     quote! {
+        #function
         #(#attributes)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug, Default)]
         #visibility struct #ident;
+    }
+}
+
+/// The trait's function, which calls the one that stays: rustc then reports on one body.
+fn call_of(kept: &ItemFn, signature: &Signature) -> TokenStream {
+    let Signature { ident, inputs, output, .. } = signature;
+    let types = inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(&typed.ty),
+        FnArg::Receiver(_) => None,
+    });
+    let names = ["__scan_a", "__scan_b"].map(|name| Ident::new(name, Span::call_site()));
+    let parameters = names.iter().zip(types).map(|(name, ty)| quote!(#name: #ty));
+    let kept = &kept.sig.ident;
+    quote! {
+        #[inline]
+        fn #ident(&self, #(#parameters),*) #output { #kept(#(#names),*) }
     }
 }
 

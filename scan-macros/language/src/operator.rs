@@ -1,7 +1,7 @@
 //! An operator as the passes see it.
 
 use crate::attribute::Laws;
-use syn::{Attribute, Block, Expr, Generics, Ident, Member, Path, Signature, Type, Visibility};
+use syn::{Attribute, Block, Expr, Generics, Ident, ItemFn, Member, Path, Signature, Type, Visibility};
 
 /// An operator as the user wrote it, in either form.
 pub(crate) struct Operator {
@@ -76,6 +76,8 @@ pub(crate) struct Declare {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     pub(crate) ident: Ident,
+    /// The function, where it stays one beside the struct, which then has a name of its own.
+    pub(crate) function: Option<ItemFn>,
 }
 
 /// A function of the operator, or one that they call.

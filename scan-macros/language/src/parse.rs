@@ -45,6 +45,9 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     if let Some((name, _)) = &options.identity {
         errors.at(name, "in an impl, write the identity inside it: `const IDENTITY: T = …;`");
     }
+    if let Some((name, _)) = &options.name {
+        errors.at(name, "in an impl, the operator is the type that it is for, and has its name");
+    }
     let trait_path = match &item.trait_ {
         Some((path, _)) if path.segments.last().is_some_and(|last| last.ident == "ScanOp") => path.clone(),
         Some((path, _)) => {
@@ -151,7 +154,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         Some(machine) => ("Carry", &machine.carry),
         None => ("State", &state),
     };
-    if !same(&output, written) && !has("project") {
+    if !same(&output, written) && !has("project") && !has("emit") {
         errors.at(
             output_name.or(carry_at).to_token_stream(),
             missing(written_name, "Output", "project", written, &output),
@@ -213,8 +216,23 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
     let missing = is_option(state);
     let state = if missing { parse_quote!(bool) } else { (**state).clone() };
     let identity = options.identity.filter(|_| !missing).map(|(_, identity)| (state.clone(), identity));
+    let declare = match options.name {
+        Some((_, name)) if name == ident => {
+            errors.at(&name, format!("the function is called `{ident}`: give its operator another name, such as `Op`"));
+            return None;
+        }
+        None => Declare { attributes: item.attrs, visibility: item.vis, ident, function: None },
+        Some((_, ident)) => {
+            let attributes = item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect();
+            Declare { attributes, visibility: item.vis.clone(), ident, function: Some(item.clone()) }
+        }
+    };
+    let ident = declare.ident.clone();
     let mut signature = item.sig;
-    signature.ident = Ident::new("combine", ident.span());
+    signature.ident = Ident::new("combine", signature.ident.span());
+    if declare.function.is_some() {
+        signature.constness = None;
+    }
     let krate = options.krate;
     Some(Operator {
         trait_path: parse_quote!(#krate::ScanOp),
@@ -223,7 +241,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         generics: Default::default(),
         self_ty: parse_quote!(#ident),
         name: ident.to_string(),
-        declare: Some(Declare { attributes: item.attrs, visibility: item.vis, ident }),
+        declare: Some(declare),
         input: state.clone(),
         output: state.clone(),
         state,

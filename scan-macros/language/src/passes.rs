@@ -28,7 +28,7 @@ pub(crate) fn lowered(
     item: TokenStream,
     errors: &mut Errors,
 ) -> Option<(Operator, Vec<Lowered>)> {
-    let options = attribute::options(options, &["identity", "laws", "crate"], errors);
+    let options = attribute::options(options, &["identity", "name", "laws", "crate"], errors);
     let mut operator = parse::operator(options, item, errors)?;
     check::operator(&mut operator, errors);
     let lowered = if errors.is_empty() { lower::operator(&operator, errors) } else { Vec::new() };

@@ -29,6 +29,24 @@ fn a_function_of_two_elements() {
 }
 
 #[test]
+fn a_function_whose_operator_has_another_name() {
+    let source = "#[scan_op(name = Max)] const fn max(max: u32, b: u32) -> u32 { if max > b { max } else { b } }";
+    insta::assert_snapshot!(text(source), @r"
+    ‹u32› Max::combine(‹u32› max, ‹u32› b) {
+      return max > b ? max : b;
+    }
+    ");
+    insta::assert_snapshot!(
+        errors("#[scan_op(name = max)] fn max(a: u32, b: u32) -> u32 { a }"),
+        @"1:18: the function is called `max`: give its operator another name, such as `Op` [max]"
+    );
+    insta::assert_snapshot!(errors("#[scan_op(name = Max)] impl ScanOp for Op { type Element = u32; }"), @r"
+    1:11: in an impl, the operator is the type that it is for, and has its name [name]
+    1:40: `Op` has no `fn combine(a: u32, b: u32) -> u32` [Op]
+    ");
+}
+
+#[test]
 fn structs_are_written_field_by_field() {
     let source = "
         #[scan_element]
@@ -216,7 +234,7 @@ mod inner {
 ";
     insta::assert_snapshot!(errors(source), @r"
     2:1: a union is not an element: use a struct with a field for each part [union]
-    4:25: unknown option `order`: there is `identity = …`, `laws` and `crate = …` [order]
+    4:25: unknown option `order`: there is `identity = …`, `name = …`, `laws` and `crate = …` [order]
     6:13: there are no references in an operator: use the value itself [&a]
     7:20: no method `maximum` in an operator: write `max`, or compare with `>` where a NaN must stay [maximum]
     7:32: `?` is outside the operator language: an operator always has a value [helper(b)?]

@@ -9,7 +9,7 @@ use std::sync::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::loops::chunk_length;
+use super::{Needs, loops::chunk_length};
 use crate::{
     __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element,
     scan_op, time_limit::TimeLimit,
@@ -827,13 +827,13 @@ fn the_planner_accepts_every_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, &Heads::NONE, false));
+            assert!(super::surely_planned(&First::<N>, &Heads::NONE, Needs::default()));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
             let keys = [[0_u8; N]];
-            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), false));
+            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), Needs::default()));
             scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
@@ -846,10 +846,13 @@ fn the_planner_accepts_every_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, false));
-    assert!(!super::surely_planned(&First::<3>, &Heads::NONE, true), "without an identity");
+    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, Needs::default()));
+    assert!(
+        !super::surely_planned(&First::<3>, &Heads::NONE, Needs { identity: true, project: false }),
+        "without an identity"
+    );
     let padded = Heads::keys::<Padded>(&[]);
-    assert!(!super::surely_planned(&First::<3>, &padded, false), "keys with padding");
+    assert!(!super::surely_planned(&First::<3>, &padded, Needs::default()), "keys with padding");
     assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());

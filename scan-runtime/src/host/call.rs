@@ -185,9 +185,11 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         // A segment between offsets may be empty.
         let of_nothing = totals == Totals::PerSegment && matches!(heads.kind, HeadKind::Offsets(_));
         let begins = self.options.initial_value.is_some() || heads.initial_values.is_some();
-        let needs_identity = (self.options.kind == ScanKind::Exclusive || of_nothing) && !begins;
-        let surely =
-            || self.options.overrides.is_none() && cpu::surely_planned(&*self.options.op, heads, needs_identity);
+        let Options { kind, reduction, overrides, op, .. } = self.options;
+        let exclusive = *kind == ScanKind::Exclusive;
+        let needs =
+            cpu::Needs { identity: (exclusive || of_nothing) && !begins, project: exclusive || reduction.is_some() };
+        let surely = || overrides.is_none() && cpu::surely_planned(&**op, heads, needs);
         if self.prepared.is_some() || surely() { Ok(()) } else { self.ask_planner(totals) }
     }
 

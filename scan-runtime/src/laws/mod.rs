@@ -55,6 +55,7 @@
 mod action;
 mod applied;
 mod hints;
+mod limits;
 mod search;
 mod value;
 
@@ -134,6 +135,27 @@ impl Check {
     }
 
     /// The maximum number of samples whose fold is an operand; 4 by default.
+    ///
+    /// An operator that counts to k is a sum until then: it needs runs of k + 1 samples. The report names a number that
+    /// `combine` compares with and no operand [reached](Report::unreached).
+    ///
+    /// ```
+    /// use scan_runtime::{laws::Check, scan_op};
+    ///
+    /// // Counts to nine, and then begins again at one, which is not associative.
+    /// #[scan_op(identity = 0)]
+    /// fn count(a: u32, b: u32) -> u32 {
+    ///     if a + b > 9 { 1 } else { a + b }
+    /// }
+    ///
+    /// // Sums of three ones, and of three more, and of three more.
+    /// let report = Check::new().longest_run(3).run(&count, [1; 6])?;
+    /// assert_eq!(report.unreached, Some(9));
+    /// assert!(report.to_string().contains("check it with `longest_run = 10`"));
+    ///
+    /// assert!(Check::new().longest_run(10).run(&count, [1; 6]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn longest_run(mut self, samples: usize) -> Self {
         self.longest_run = samples.max(1);
         self
@@ -193,6 +215,10 @@ pub struct Report {
     pub signs: usize,
     /// The largest difference of floats, as a fraction of what the tolerance allows.
     pub rounding: f64,
+    /// The largest number that `combine` compares with and no operand reached, of those from
+    /// [`longest_run`](Check::longest_run) to 4096. If the operator counts samples to that number, the check has not
+    /// seen what it does there.
+    pub unreached: Option<u64>,
 }
 
 impl Report {
@@ -220,6 +246,14 @@ impl fmt::Display for Report {
         }
         if self.signs > 0 {
             write!(f, "; the identity changed nothing but the sign of a zero in {}", self.signs)?;
+        }
+        if let Some(number) = self.unreached {
+            write!(
+                f,
+                "; `combine` compares with {number}, which no operand reached: if the operator counts to {number}, check \
+                 it with `longest_run = {}`",
+                number + 1
+            )?;
         }
         if let Some(overflow) = &self.overflow {
             write!(f, "; {} cases left out, where floats overflow, such as {overflow}", self.overflowed)?;

@@ -7,7 +7,7 @@ use scan_codegen::ElementType;
 use super::{
     Check, Failure, Law, Report, Violation, action,
     applied::{Applied, Outcome, Panicked, Sides, Typed},
-    hints,
+    hints, limits,
     value::{Difference, Shape, Value},
 };
 use crate::{ScanElement, ScanOp, caught::quietly};
@@ -41,7 +41,9 @@ pub(super) struct Counterexample {
 
 /// Checks an operator on these samples.
 pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> Result<Report, Failure<Op>> {
-    let operator = op.source().name;
+    let source = op.source();
+    let compared = limits::compared(&source);
+    let operator = source.name;
     let needed = if check.in_order { 3 } else { 1 };
     let found = samples.len();
     let lift = |sample: &Op::Input| {
@@ -57,7 +59,7 @@ pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> 
             let applied =
                 Applied { op: &typed, identity, shape: Shape::of(Op::State::layout()), tolerance: check.tolerance };
             let inputs = samples.iter().map(Value::of).collect();
-            match Search::new(check, applied, Shape::of(Op::Input::layout()), inputs, states).run() {
+            match Search::new(check, applied, Shape::of(Op::Input::layout()), inputs, states).run(&compared) {
                 Ok(report) if report.associativity == 0 => {
                     return Err(Failure::NothingTested { operator, overflowed: report.overflowed });
                 }
@@ -86,6 +88,8 @@ struct Search<'a> {
     /// Whether no sample holds an infinity or a NaN.
     finite: bool,
     random: Cell<u64>,
+    /// The largest integer in an operand.
+    largest: Cell<u128>,
     report: Report,
 }
 
@@ -93,10 +97,12 @@ impl<'a> Search<'a> {
     fn new(check: &'a Check, applied: Applied<'a>, input: Shape, inputs: Vec<Value>, states: Vec<Value>) -> Self {
         let finite = states.iter().all(|state| applied.shape.is_finite(state));
         let random = Cell::new(check.seed);
-        Search { check, input, inputs, states, applied, finite, random, report: Report::default() }
+        let largest = Cell::new(0);
+        Search { check, input, inputs, states, applied, finite, random, largest, report: Report::default() }
     }
 
-    fn run(mut self) -> Result<Report, Stop> {
+    /// `compared` are the numbers that `combine` compares with.
+    fn run(mut self, compared: &[u64]) -> Result<Report, Stop> {
         for runs in self.triples() {
             self.case(Law::Associativity, runs)?;
         }
@@ -108,7 +114,9 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Ok(self.report)
+        let reached = self.largest.get().max(self.check.longest_run as u128);
+        let unreached = compared.iter().copied().filter(|&number| u128::from(number) > reached).max();
+        Ok(Report { unreached, ..self.report })
     }
 
     fn below(&self, limit: usize) -> usize {
@@ -175,6 +183,7 @@ impl<'a> Search<'a> {
                 let folded: Vec<_> = states().map(|state| shape.show(state)).collect();
                 return Ok(Err(format!("the fold of {} = {}", folded.join(", "), shape.show(&fold))));
             }
+            self.largest.set(self.largest.get().max(shape.largest_integer(&fold)));
             operands.push(fold);
         }
         match (law, &self.applied.identity) {

@@ -241,6 +241,16 @@ impl Shape {
         self.scalars(value).into_iter().map(Scalar::complexity).sum()
     }
 
+    /// The largest of its integers, by magnitude; 0 where it has none.
+    pub(super) fn largest_integer(&self, value: &Value) -> u128 {
+        let magnitudes = self.scalars(value).into_iter().map(|scalar| match scalar {
+            Scalar::Int(number) => number.unsigned_abs(),
+            Scalar::Unsigned(number) => number,
+            Scalar::Float(_) | Scalar::Bool(_) => 0,
+        });
+        magnitudes.max().unwrap_or(0)
+    }
+
     /// Whether no float of it is infinite or NaN.
     pub(super) fn is_finite(&self, value: &Value) -> bool {
         self.scalars(value).into_iter().filter_map(Scalar::float).all(f64::is_finite)

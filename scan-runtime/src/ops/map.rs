@@ -143,6 +143,10 @@ where
         self.op.project(carry)
     }
 
+    fn lacks_project(&self, wanted: bool) -> bool {
+        self.op.lacks_project(wanted)
+    }
+
     fn source(&self) -> OpSource {
         let map = function_text::<F>();
         let source = self.op.source().lifted(&map);

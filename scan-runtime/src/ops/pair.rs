@@ -89,6 +89,10 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
         Both { first: self.first.project(carry.first), second: self.second.project(carry.second) }
     }
 
+    fn lacks_project(&self, wanted: bool) -> bool {
+        self.first.lacks_project(wanted) || self.second.lacks_project(wanted)
+    }
+
     fn advance(&self, carry: Self::Carry, input: A::Input) -> (Self::Carry, Self::Output) {
         let (first, second) = (self.first.advance(carry.first, input), self.second.advance(carry.second, input));
         (Both { first: first.0, second: second.0 }, Both { first: first.1, second: second.1 })
@@ -140,6 +144,7 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),
+            projects: !self.lacks_project(true),
             backwards: None,
             name,
         };

@@ -96,6 +96,10 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
         ExclusiveInclusive { exclusive: result, inclusive: result }
     }
 
+    fn lacks_project(&self, _: bool) -> bool {
+        self.op.lacks_project(true)
+    }
+
     fn advance(&self, carry: Op::Carry, input: Op::Input) -> (Op::Carry, Self::Output) {
         let (after, inclusive) = self.op.advance(carry, input);
         (after, ExclusiveInclusive { exclusive: self.op.project(carry), inclusive })
@@ -146,6 +150,7 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),
+            projects: !self.lacks_project(true),
             backwards: None,
             name,
         };

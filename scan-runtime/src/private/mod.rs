@@ -50,7 +50,7 @@ use crate::{
 };
 #[cfg(feature = "cuda")]
 use scan_codegen::DeviceLimits;
-use scan_codegen::{CarrySource, ElementKind, Field, FunctionSource, Piece};
+use scan_codegen::{CarrySource, ElementKind, Field, FunctionSource, Piece, PlanError};
 use std::collections::HashMap;
 #[cfg(feature = "cuda")]
 use std::sync::Arc;
@@ -281,11 +281,28 @@ pub fn const_name(value: impl std::fmt::Display) -> String {
     name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_', "_")
 }
 
+/// Whether two types are one, whatever they are called.
+pub fn is_one_type<A: 'static, B: 'static>() -> bool {
+    TypeId::of::<A>() == TypeId::of::<B>()
+}
+
+/// The `project` of an operator that has `emit` alone: a carry is an output where the two types are one. Runs that would
+/// need another are refused before they begin.
+#[allow(clippy::panic, reason = "only a caller of `project` itself gets here; the trait documents it")]
+#[track_caller]
+pub fn carry_as_output<Carry: ScanElement, Output: ScanElement>(operator: &str, carry: Carry) -> Output {
+    match (&carry as &dyn std::any::Any).downcast_ref() {
+        Some(output) => *output,
+        None => panic!("{}", PlanError::NoProject { operator: operator.to_owned() }),
+    }
+}
+
 /// An operator's source.
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
     let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
     let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout, Op::Carry::layout];
-    source(name, layouts, [identity, start], op.parameters(), functions)
+    let source = source(name, layouts, [identity, start], op.parameters(), functions);
+    OpSource { projects: !op.lacks_project(true), ..source }
 }
 
 /// The non-generic part of [`operator`], which is most of its code and so is compiled once.
@@ -309,6 +326,7 @@ fn source(
         parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
+        projects: true,
         backwards: None,
     }
 }

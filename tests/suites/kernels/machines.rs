@@ -10,7 +10,7 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Program, ReductionProgram},
     extent::{compiled, one_in},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings},
+    machines::{Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings},
     operators::mixed,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads},
@@ -113,6 +113,14 @@ fn machines_that_emit_match_the_reference() {
     climb(Coder, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 
+/// Of an operator without `project`, whose text has none either.
+#[test]
+fn emitters_match_the_reference() {
+    let mut ways = [plain(1), segmented(2)].concat();
+    ways.retain(|how| how.way.0 == ScanKind::Inclusive);
+    climb(Emitter, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
+}
+
 #[test]
 fn machines_over_combined_states_match_the_reference() {
     let ways = [plain(3), segmented(2)].concat();
@@ -190,11 +198,11 @@ fn reductions_match_the_reference() {
     }
 }
 
-fn along_an_axis<Op: ScanOp<Input = Narrow> + Copy>(op: Op, initial_value: Op::Carry)
+fn along_an_axis<Op: ScanOp<Input = Narrow> + Copy>(op: Op, initial_value: Op::Carry, ways: &[(ScanKind, bool)])
 where
     Op::Output: std::fmt::Debug,
 {
-    for (index, (kind, with_initial_value)) in WAYS.into_iter().enumerate() {
+    for (index, &(kind, with_initial_value)) in ways.iter().enumerate() {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let spec = if index % 2 == 1 { spec.reverse() } else { spec };
         let overrides = Overrides::default().threads(64).run(3);
@@ -210,6 +218,7 @@ where
 
 #[test]
 fn machines_along_an_axis_match_the_reference() {
-    along_an_axis(Coder, 99);
-    along_an_axis(Appending, INITIAL_VALUE);
+    along_an_axis(Coder, 99, &WAYS);
+    along_an_axis(Appending, INITIAL_VALUE, &WAYS);
+    along_an_axis(Emitter, 99, &[(ScanKind::Inclusive, false), (ScanKind::Inclusive, true)]);
 }

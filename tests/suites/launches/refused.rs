@@ -6,7 +6,11 @@ use scan_runtime::{
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
     ops,
 };
-use scan_tests::columns::Recurrence;
+use scan_tests::{
+    columns::Recurrence,
+    lifting::{Wide, inputs},
+    machines::Emitter,
+};
 
 use crate::kinds::{FEW, Kinds, OnStream, floats, scanner};
 
@@ -71,6 +75,31 @@ pub(crate) fn add(kinds: &mut Kinds) {
         calls.refuse("nothing to gather", || {
             columns.on(&on.stream).run_into((&gates, gather(&nothing, &gates)), &mut states)
         })
+    });
+    kinds.refused("refused_without_project", |calls| {
+        let on = OnStream::new()?;
+        let input = on.slice("input", &inputs(FEW))?;
+        let results = vec![Wide { a: 0, b: 0 }; FEW];
+        let (mut output, mut beside) = (on.slice("output", &results)?, on.slice("beside", &results)?);
+        let mut few = on.slice("few", &results[..10])?;
+        let mut one = on.slice("one", &results[..1])?;
+        let (exclusive, reduce) = (on.scanner.scan(Emitter).exclusive(), on.scanner.reduce(Emitter));
+        let down = Axis::of(&[10, 100], 0)?;
+        calls.refuse("an exclusive scan", || exclusive.on(&on.stream).run_into(&input, &mut output))?;
+        calls.refuse("an exclusive scan of columns", || {
+            exclusive.on(&on.stream).along(down).run_into(&input, &mut output)
+        })?;
+        calls.refuse("its handle", || exclusive.on(&on.stream).prepare(FEW))?;
+        calls.refuse("an exclusive scan of host memory", || exclusive.run(&inputs(FEW)))?;
+        calls.refuse("a reduction", || reduce.on(&on.stream).run_into(&input, &mut one))?;
+        calls.refuse("a reduction of nothing", || reduce.on(&on.stream).run_into(&input.slice(..0), &mut one))?;
+        calls.refuse("a reduction of rows", || reduce.on(&on.stream).rows(100).run_into(&input, &mut few))?;
+        calls.refuse("a reduction of columns", || {
+            reduce.on(&on.stream).along(Axis::of(&[100, 10], 0)?).run_into(&input, &mut few)
+        })?;
+        calls.refuse("a reduction of host memory", || reduce.run(&inputs(FEW)))?;
+        let around = on.scanner.scan(ops::with_exclusive(Emitter));
+        calls.refuse("exclusive results beside", || around.on(&on.stream).run_into(&input, (&mut output, &mut beside)))
     });
     kinds.refused("refused_of_other_contexts", |calls| {
         let on = OnStream::new()?;

@@ -1,6 +1,6 @@
 //! The tests that `#[scan_op(…, laws)]` writes: they stand in this file's list beside the others.
 
-use scan_runtime::{ScanOp, scan_element, scan_op};
+use scan_runtime::{ScanOp, laws, scan_element, scan_op};
 use std::marker::PhantomData;
 
 #[scan_element]
@@ -138,6 +138,28 @@ fn the_test_prints_the_report() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && printed.contains("`products`: associative in "), "{printed}");
     assert!(printed.contains(" cases left out, where floats overflow, such as "), "{printed}");
+}
+
+/// The report of a check that passes names the number that an operator may count to, unless an operand has reached it.
+#[test]
+fn the_report_names_a_number_that_no_operand_reached() {
+    let report = |longest_run, samples: &[u32]| {
+        laws::Check::new().longest_run(longest_run).cases(200).run(&count_to_nine, samples).map_err(|_| ())
+    };
+    let passed = report(3, &[1; 6]).expect("a sum up to nine");
+    assert_eq!(passed.unreached, Some(9));
+    let text = passed.to_string();
+    assert!(text.ends_with("if the operator counts to 9, check it with `longest_run = 10`"), "{text}");
+    assert!(report(10, &[1; 6]).is_err());
+
+    /// Choosing the smaller one is associative, whatever the number that it compares with first.
+    #[scan_op]
+    fn smaller(a: u32, b: u32) -> u32 {
+        if a < 20 && a <= b { a } else { u32::min(a, b) }
+    }
+    for (samples, unreached) in [([3, 7, 19], Some(20)), ([3, 7, 20], None)] {
+        assert_eq!(laws::check(&smaller, samples).expect("associative").unreached, unreached);
+    }
 }
 
 /// Overflows.

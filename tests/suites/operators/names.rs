@@ -129,6 +129,56 @@ operators! {
     vectorized laws main std max
 }
 
+/// Operators with names of their own, whose functions stay functions: for callers, for other operators, and for locals of
+/// their names.
+mod of_other_names {
+    use super::*;
+
+    /// The larger one.
+    #[scan_op(identity = 0, name = Larger, laws)]
+    #[scan_fn]
+    pub(super) const fn max(max: u32, q: u32) -> u32 {
+        if max > q { max } else { q }
+    }
+
+    #[scan_op(name = LargerByte)]
+    pub(super) fn max_byte(max: [u8; 2], mut q: [u8; 2]) -> [u8; 2] {
+        q[0] = max_of(max[0], q[0]);
+        q[1] = max_of(max[1], q[1]);
+        q
+    }
+
+    #[scan_op(identity = 0, name = FirstSet)]
+    pub(super) fn first_set(p: u32, q: u32) -> u32 {
+        if p != 0 { p } else { q }
+    }
+
+    #[scan_fn]
+    fn max_of(p: u8, q: u8) -> u8 {
+        max(p as u32, q as u32) as u8
+    }
+
+    pub(super) fn locals(max: u32) -> u32 {
+        let max = max + 1;
+        match max {
+            0 => 1,
+            max => max,
+        }
+    }
+}
+
+#[test]
+fn operators_have_names_of_their_own() {
+    const NINE: u32 = of_other_names::max(9, 4);
+    assert_eq!((NINE, of_other_names::locals(6)), (9, 7));
+    assert_eq!(Scanner::cpu().scan(of_other_names::Larger).run(&[3, 1, 4, 1, 5]).unwrap(), [3, 3, 4, 4, 5]);
+    assert_eq!(Scanner::cpu().reduce(of_other_names::LargerByte).run(&[[3, 1], [2, 4]]).unwrap(), [3, 4]);
+    assert_eq!(of_other_names::max_byte([1, 2], [2, 1]), [2, 2]);
+    assert_eq!(Scanner::cpu().scan(of_other_names::FirstSet).run(&[0, 3, 5]).unwrap(), [0, 3, 3]);
+    assert_eq!(of_other_names::Larger.source().name, "Larger");
+    assert_eq!(complaints(&of_other_names::Larger) + &complaints(&of_other_names::LargerByte), "");
+}
+
 /// What NVRTC says of an operator's kernels.
 fn complaints(op: &impl ScanOp) -> String {
     scan_tests::nvrtc().unwrap();

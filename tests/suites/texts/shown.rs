@@ -1,6 +1,8 @@
 //! What a user sees of a source, and keeps as a snapshot.
 
-use scan_runtime::{DeviceLimits, KernelSource, Scanner, scan_op};
+use scan_codegen::{Overrides, ScanSpec, plan_columns};
+use scan_runtime::{DeviceLimits, KernelSource, ScanOp, Scanner, gallery::automaton::Lexer, scan_op};
+use scan_tests::checked::render_columns;
 
 /// One operator, twice.
 mod above {
@@ -73,6 +75,51 @@ fn a_text_without_lines_does_not_depend_on_the_operators_place() {
         let (above, below) = (above.without_lines(), below.without_lines());
         assert_eq!(above, below);
         assert!(!above.to_string().contains("#line"), "{above}");
+    }
+}
+
+/// Of scans, reductions and scans along an axis, whose heading and prelude differ: elements, functions and the struct.
+#[test]
+fn the_operators_own_part_is_that_of_the_text() {
+    let (scanner, spec) = (scanner(), ScanSpec::inclusive());
+    let columns = plan_columns(&Lexer.source(), &spec, &scanner.limits(), &Overrides::default()).unwrap();
+    let sources = [
+        sources(&scanner.scan(Lexer)),
+        sources(&scanner.scan(Lexer).reverse().exclusive()),
+        vec![scanner.reduce(Lexer).cuda_source().unwrap()],
+        vec![render_columns(&Lexer.source(), &columns).unwrap()],
+    ];
+    for source in sources.into_iter().flatten() {
+        for source in [source.clone(), source.clone().without_lines()] {
+            let own = source.operator();
+            let (before, after) = source.text.split_once(own).unwrap();
+            assert!(before.ends_with("};\n\n") && after.starts_with("\n// ----"), "{source}");
+            for name in ["Table_", "Lexer"] {
+                let declared = format!(" {name} {{\n"); // after `struct`, or its alignment
+                assert!(own.contains(&declared) && !before.contains(&declared), "{source}");
+            }
+            assert!(!after.contains("step(u8") && !own.contains("// ----") && own.contains("after("), "{source}");
+        }
+    }
+}
+
+/// The functions of a small operator are inlined everywhere, and it has no constants.
+#[test]
+fn the_own_part_of_a_small_operator_is_one_text() {
+    let scan = scanner().scan(below::product);
+    let mut sources = [sources(&scan), sources(&scan.exclusive())].concat();
+    sources.push(scanner().reduce(below::product).cuda_source().unwrap());
+    for source in sources {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(source.without_lines().operator(), @r"
+            struct Product {
+              __device__ __forceinline__ u32 combine(u32 a, u32 b) const {
+                return a * b;
+              }
+              __device__ __forceinline__ u32 identity() const { return u32(1u); }
+            };
+            ");
+        }
     }
 }
 

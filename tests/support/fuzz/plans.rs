@@ -457,6 +457,7 @@ fn operator(random: &mut Random) -> OpSource {
         parameters,
         functions,
         helpers: Vec::new(),
+        projects: true,
         backwards: None,
     }
 }
