@@ -17,35 +17,79 @@ pub trait HeadFlag: ScanElement + sealed::Sealed {}
 impl HeadFlag for u8 {}
 impl HeadFlag for bool {}
 
-/// The position at which a segment begins: `u32`, `u64` or `usize`.
+/// A position, at which a segment begins, or of an item that is gathered or scattered: `u32`, `u64`, `usize`, `i32` or
+/// `i64`. A negative position is out of bounds.
 pub trait SegmentOffset: ScanElement + sealed::Sealed {
-    /// How the kernels read it.
+    /// Its type.
     #[doc(hidden)]
-    const WIDTH: OffsetWidth;
-    /// It as an index.
+    const TYPE: OffsetType;
+    /// The position as an index; a negative position is one that no slice has.
     #[doc(hidden)]
     fn index(self) -> usize;
+    /// The position as a number, for an error.
+    #[doc(hidden)]
+    fn number(self) -> i128;
 }
 
-impl SegmentOffset for u32 {
-    const WIDTH: OffsetWidth = OffsetWidth::U32;
-    fn index(self) -> usize {
-        self as usize
+/// The types of positions.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffsetType {
+    U32,
+    U64,
+    I32,
+    I64,
+}
+
+impl OffsetType {
+    /// How the kernels read such positions: as unsigned numbers, so that a negative one is larger than all others.
+    pub(crate) const fn width(self) -> OffsetWidth {
+        match self {
+            OffsetType::U32 | OffsetType::I32 => OffsetWidth::U32,
+            OffsetType::U64 | OffsetType::I64 => OffsetWidth::U64,
+        }
+    }
+
+    const fn bytes(self) -> usize {
+        match self.width() {
+            OffsetWidth::U32 => size_of::<u32>(),
+            _ => size_of::<u64>(),
+        }
+    }
+
+    /// Of `count` items those that have a position of this type, so that the bits of a negative one are the position of
+    /// none.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "the host reads signs"))]
+    pub(crate) fn reached(self, count: usize) -> u64 {
+        let count = count as u64;
+        match self {
+            OffsetType::U32 | OffsetType::U64 => count,
+            OffsetType::I32 => count.min(1 << 31),
+            OffsetType::I64 => count.min(1 << 63),
+        }
     }
 }
-impl SegmentOffset for u64 {
-    const WIDTH: OffsetWidth = OffsetWidth::U64;
-    fn index(self) -> usize {
-        self as usize // of 64 bits, as below
-    }
+
+macro_rules! offsets {
+    ($($ty:ident $offset:ident)*) => {$(
+        const _: () = assert!(OffsetType::$offset.bytes() == size_of::<$ty>());
+
+        impl SegmentOffset for $ty {
+            const TYPE: OffsetType = OffsetType::$offset;
+            #[inline]
+            fn index(self) -> usize {
+                self as usize // of 64 bits; negative numbers become more than half of the largest
+            }
+            #[inline]
+            fn number(self) -> i128 {
+                self as i128
+            }
+        }
+    )*};
 }
-impl SegmentOffset for usize {
-    // A `ScanElement` of this type has 64 bits, or the crate does not compile.
-    const WIDTH: OffsetWidth = OffsetWidth::U64;
-    fn index(self) -> usize {
-        self
-    }
-}
+
+// A `ScanElement` of type `usize` has 64 bits, or the crate does not compile.
+offsets! { u32 U32 u64 U64 usize U64 i32 I32 i64 I64 }
 
 mod sealed {
     pub trait Sealed {}
@@ -54,6 +98,8 @@ mod sealed {
     impl Sealed for u32 {}
     impl Sealed for u64 {}
     impl Sealed for usize {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
 }
 
 /// What the bytes of [`Heads`] mean: as [`Segments`], but no larger than a call can pass on without its showing.
@@ -63,7 +109,7 @@ pub(crate) enum HeadKind {
     Flags,
     Bits,
     Keys { key: TypeId, size: usize, layout: fn() -> ElementType },
-    Offsets(OffsetWidth),
+    Offsets(OffsetType),
     Rows { len: usize },
 }
 
@@ -80,7 +126,7 @@ impl HeadKind {
     pub(crate) fn is_like(self, other: HeadKind) -> bool {
         match (self, other) {
             (HeadKind::Keys { key, .. }, HeadKind::Keys { key: other, .. }) => key == other,
-            (HeadKind::Offsets(width), HeadKind::Offsets(other)) => width == other,
+            (HeadKind::Offsets(ty), HeadKind::Offsets(other)) => ty.width() == other.width(),
             _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
         }
     }
@@ -92,8 +138,8 @@ impl HeadKind {
             HeadKind::Flags => "head flags",
             HeadKind::Bits => "head bits",
             HeadKind::Keys { .. } => "keys of a type",
-            HeadKind::Offsets(OffsetWidth::U32) => "offsets of 32 bits",
-            HeadKind::Offsets(_) => "offsets of 64 bits",
+            HeadKind::Offsets(OffsetType::U32 | OffsetType::I32) => "offsets of 32 bits",
+            HeadKind::Offsets(OffsetType::U64 | OffsetType::I64) => "offsets of 64 bits",
             HeadKind::Rows { .. } => "rows",
         }
     }
@@ -105,7 +151,7 @@ impl HeadKind {
             HeadKind::Flags => Segments::HeadFlags,
             HeadKind::Bits => Segments::HeadBits,
             HeadKind::Keys { layout, .. } => Segments::Keys(layout()),
-            HeadKind::Offsets(width) => Segments::Offsets(width),
+            HeadKind::Offsets(ty) => Segments::Offsets(ty.width()),
             HeadKind::Rows { .. } => Segments::Rows,
         }
     }
@@ -199,18 +245,21 @@ impl<'h> Heads<'h> {
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
         match self.kind {
             HeadKind::None => Ok(()),
-            HeadKind::Offsets(_) => self.check_offsets(len),
+            HeadKind::Offsets(ty) => self.check_offsets(ty, len),
             kind => check_length(kind, self.count, len),
         }
     }
 
-    fn check_offsets(&self, len: usize) -> Result<(), Error> {
-        match self.kind {
-            HeadKind::Offsets(OffsetWidth::U32) => {
-                let (offsets, _) = self.bytes.as_chunks();
-                check_offsets(offsets.iter().map(|offset| u64::from(u32::from_ne_bytes(*offset))), len)
+    /// Signs are extended, so that a negative offset is past the end.
+    fn check_offsets(&self, ty: OffsetType, len: usize) -> Result<(), Error> {
+        let (narrow, wide) = (self.bytes.as_chunks().0.iter(), self.bytes.as_chunks().0.iter());
+        match ty {
+            OffsetType::U32 => check_offsets(narrow.map(|offset| u64::from(u32::from_ne_bytes(*offset))), false, len),
+            OffsetType::I32 => {
+                check_offsets(narrow.map(|offset| i64::from(i32::from_ne_bytes(*offset)) as u64), true, len)
             }
-            _ => check_offsets(self.bytes.as_chunks().0.iter().map(|offset| u64::from_ne_bytes(*offset)), len),
+            OffsetType::U64 => check_offsets(wide.map(|offset| u64::from_ne_bytes(*offset)), false, len),
+            OffsetType::I64 => check_offsets(wide.map(|offset| u64::from_ne_bytes(*offset)), true, len),
         }
     }
 
@@ -243,10 +292,12 @@ impl<'h> Heads<'h> {
         }
     }
 
-    /// Offset `index`, of those that there are.
+    /// Offset `index`, of those that there are. They have been checked, so that none is negative.
     fn offset(&self, index: usize) -> u64 {
         match self.kind {
-            HeadKind::Offsets(OffsetWidth::U32) => u64::from(u32::from_ne_bytes(self.bytes_at(index))),
+            HeadKind::Offsets(ty) if ty.width() == OffsetWidth::U32 => {
+                u64::from(u32::from_ne_bytes(self.bytes_at(index)))
+            }
             _ => u64::from_ne_bytes(self.bytes_at(index)),
         }
     }
@@ -351,13 +402,12 @@ impl<'h> Heads<'h> {
                 }
                 (Cow::Owned(part), 0)
             }
-            HeadKind::Offsets(width) => {
+            HeadKind::Offsets(ty) => {
                 let count = (segments.end + 1).min(self.count) - segments.start.min(self.count);
-                let width = if width == OffsetWidth::U32 { size_of::<u32>() } else { size_of::<u64>() };
-                let mut part = room(count * width)?;
+                let mut part = room(count * ty.bytes())?;
                 for index in (segments.start..).take(count) {
                     let offset = self.offset(index) - start as u64;
-                    match width {
+                    match ty.bytes() {
                         4 => part.extend((offset as u32).to_ne_bytes()),
                         _ => part.extend(offset.to_ne_bytes()),
                     }
@@ -640,14 +690,15 @@ fn mask_of_flags(flags: &[u8]) -> u64 {
     mask
 }
 
-/// Whether offsets ascend, up to the length of the input at most.
-fn check_offsets(offsets: impl Iterator<Item = u64>, len: usize) -> Result<(), Error> {
+/// Whether offsets ascend, up to the length of the input at most. Those of a signed type have its bits.
+fn check_offsets(offsets: impl Iterator<Item = u64>, signed: bool, len: usize) -> Result<(), Error> {
     let mut before = 0;
     for (index, offset) in offsets.enumerate() {
         if offset < before {
             return Err(Error::OffsetsDescend { index, offset, before });
         }
         if offset > len as u64 {
+            let offset = if signed { i128::from(offset as i64) } else { i128::from(offset) };
             return Err(Error::OffsetPastEnd { index, offset, len });
         }
         before = offset;
@@ -707,7 +758,7 @@ impl<'h> Heads<'h> {
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
-        Heads::of(HeadKind::Offsets(T::WIDTH), offsets)
+        Heads::of(HeadKind::Offsets(T::TYPE), offsets)
     }
 }
 
@@ -782,6 +833,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The bits of a negative position are those of an unsigned one, which longer arrays may have.
+    #[test]
+    fn negative_positions_are_out_of_bounds_of_any_length() {
+        let long = 1 << 33;
+        assert!(Heads::offsets(&[0_u32, u32::MAX]).check(long).is_ok());
+        let past_end = |error| match error {
+            Err(Error::OffsetPastEnd { offset, .. }) => offset,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(past_end(Heads::offsets(&[0_i32, -1]).check(long)), -1);
+        assert_eq!(past_end(Heads::offsets(&[i64::MIN]).check(long)), i128::from(i64::MIN));
+        let reached = |ty: OffsetType| [7, long].map(|count| ty.reached(count));
+        assert_eq!(reached(OffsetType::I32), [7, 1 << 31]);
+        assert_eq!([OffsetType::U32, OffsetType::I64].map(reached), [[7, long as u64]; 2]);
+        assert_eq!((-1_i32).index(), usize::MAX);
     }
 
     #[test]

@@ -48,8 +48,8 @@ use crate::{
 /// as the stream's `synchronize`; then [`Scanner::check`](crate::Scanner::check) names the operator to blame, and so
 /// does the next scan.
 ///
-/// Of device memory only the lengths are checked: offsets that do not ascend, or lie beyond the input, give unspecified
-/// segments, though never an access out of bounds.
+/// Of device memory only the lengths are checked: offsets that do not ascend, are negative, or lie beyond the input,
+/// give unspecified segments, though never an access out of bounds.
 ///
 /// ```no_run
 /// use scan_runtime::{Scanner, ops};
@@ -109,7 +109,7 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
     where
         'a: 'b,
     {
-        self.with(HeadKind::Offsets(T::WIDTH), offsets)
+        self.with(HeadKind::Offsets(T::TYPE), offsets)
     }
 
     /// Restarts after every `len` elements; see [`Scan::rows`](Scan::rows).

@@ -61,7 +61,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_keys(keys)
     }
 
-    /// Starts a segment at each offset. Offsets must be ascending; a repeated offset is an empty segment and produces
+    /// Starts a segment at each offset, which is `u32`, `u64`, `usize`, `i32` or `i64`. Offsets must be ascending, the
+    /// first one not negative; a repeated offset is an empty segment and produces
     /// no output. The last offset may be the length of the input. Elements before the first offset are a segment, too.
     ///
     /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of

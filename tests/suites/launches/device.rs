@@ -193,7 +193,8 @@ fn segments(kinds: &mut Kinds) {
     });
     kinds.add("device_by_offsets", "sums.on(&stream).by_offsets(&offsets).run_into(…)", |calls| {
         let on = OnStream::new()?;
-        let (sums, offsets) = (on.scanner.scan(ops::sum::<f32>()), on.slice("offsets", &offsets(MANY, 70))?);
+        let signed: Vec<i32> = offsets(MANY, 70).into_iter().map(|offset| offset as i32).collect();
+        let (sums, offsets) = (on.scanner.scan(ops::sum::<f32>()), on.slice("offsets", &signed)?);
         let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
         calls.launches(1, || sums.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut output))
     });
