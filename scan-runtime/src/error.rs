@@ -373,6 +373,16 @@ pub enum Error {
         /// The offset before it.
         before: u64,
     },
+    #[cfg(feature = "cuda")]
+    /// Head bits in device memory do not begin where kernels can read them.
+    #[error(
+        "bit {first} of the head bits in device memory is not the first one at an address that is a multiple of 4: \
+         copy the bits to where they begin so, or give flags, keys or offsets"
+    )]
+    HeadBitsAlignment {
+        /// The bit of the first element.
+        first: usize,
+    },
     /// A segment would begin past the end of the input, or before its first element.
     #[error("offset {index} is {offset}, out of bounds for an input of {len} elements: offsets go from 0 to {len}")]
     OffsetPastEnd {

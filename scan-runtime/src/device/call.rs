@@ -443,7 +443,7 @@ impl<'a> DeviceCall<'a> {
             (None, Some(_)) => match self.heads.kind {
                 HeadKind::None => len == 0,
                 HeadKind::Rows { .. } | HeadKind::Offsets(_) => results == 0,
-                HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => false,
+                HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => false,
             },
         }
     }
@@ -482,7 +482,7 @@ impl<'a> DeviceCall<'a> {
         total: sys::CUdeviceptr,
     ) -> Result<(), Error> {
         let (stream, len) = (self.stream(), buffers.len as usize);
-        let (heads, _reading_heads) = self.heads.pointer(stream);
+        let (heads, _reading_heads) = self.heads.pointer(stream)?;
         let len_on_device = self.len.map(|len| len.pointer(stream));
         let mut taking = None;
         let (initial, _reading_initial) = match self.initial {
