@@ -20,14 +20,13 @@ pub enum AxisError {
     },
     /// The shape has no such axis.
     #[error(
-        "axis {} of an array of {dimensions} dimensions: the first axis is 0, the last one is {}, and none is counted from the \
-         end",
-        // A negative number that was made a `usize` is shown as it was.
-        *axis as isize, dimensions - 1
+        "axis {axis} of an array of {dimensions} dimensions: axes are 0 to {}, or -1 to -{dimensions} from the last one \
+         on",
+        dimensions - 1
     )]
     NoSuchAxis {
-        /// The axis.
-        axis: usize,
+        /// The axis, or the largest number if it is larger.
+        axis: isize,
         /// Dimensions of the array.
         dimensions: usize,
     },
@@ -66,6 +65,7 @@ pub enum AxisError {
 /// use scan_runtime::Axis;
 ///
 /// let sequences = Axis::of(&[8, 65536, 1536], 1)?;
+/// assert_eq!(sequences, Axis::of(&[8, 65536, 1536], -2)?);
 /// assert_eq!((sequences.len(), sequences.input_len()), (8 * 65536 * 1536, 8 * 65536 * 1536));
 /// // A matrix of 3 by 4 with its columns one after the other, of 5 elements each, the last of them unused.
 /// let matrix = Axis::of(&[3, 4], 0)?.input_strides(&[1, 5])?;
@@ -81,19 +81,20 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of a contiguous array, counted from 0.
+    /// An axis of a contiguous array: an integer of any type, which counts from 0, or from -1, the last axis, down.
     ///
     /// # Errors
     ///
     /// [`AxisError::Dimensions`], [`AxisError::NoSuchAxis`] and [`AxisError::TooLarge`].
-    pub fn of(shape: &[usize], axis: usize) -> Result<Self, AxisError> {
+    pub fn of(shape: &[usize], axis: impl TryInto<isize>) -> Result<Self, AxisError> {
         let dimensions = shape.len();
         if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
             return Err(AxisError::Dimensions { dimensions });
         }
-        if axis >= dimensions {
-            return Err(AxisError::NoSuchAxis { axis, dimensions });
-        }
+        let axis = axis.try_into().unwrap_or(isize::MAX);
+        let from_first = if axis < 0 { dimensions.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
+        let no_such_axis = AxisError::NoSuchAxis { axis, dimensions };
+        let axis = from_first.filter(|&axis| axis < dimensions).ok_or(no_such_axis)?;
         let mut strides = vec![1; dimensions];
         for k in (1..dimensions).rev() {
             strides[k - 1] = shape[k].checked_mul(strides[k]).ok_or_else(|| too_large(shape))?;
@@ -492,17 +493,27 @@ mod tests {
     }
 
     #[test]
+    fn negative_axes_count_from_the_last_one() {
+        let shape = [2, 3, 4, 5];
+        for axis in 0..4_usize {
+            assert_eq!(Axis::of(&shape, axis as isize - 4), Axis::of(&shape, axis));
+        }
+        assert_eq!(Axis::of(&shape, -1).unwrap().axis(), 3);
+        assert_eq!(Axis::of(&shape, -4_i64).unwrap().axis(), 0);
+        assert!(Axis::of(&shape, -5_i8).is_err() && Axis::of(&shape, isize::MIN).is_err());
+    }
+
+    #[test]
     fn impossible_axes_are_errors_with_the_reason() {
         let axis = || Axis::of(&[3, 4], 0).unwrap();
         assert_eq!(Axis::of(&[], 0), Err(AxisError::Dimensions { dimensions: 0 }));
         assert_eq!(Axis::of(&[1; 9], 0), Err(AxisError::Dimensions { dimensions: 9 }));
         assert!(Axis::of(&[2; 8], 7).is_ok());
         assert_eq!(Axis::of(&[3, 4], 2), Err(AxisError::NoSuchAxis { axis: 2, dimensions: 2 }));
-        let message = Axis::of(&[3, 4], -3_isize as usize).unwrap_err().to_string();
-        assert!(
-            message.starts_with("axis -3 of an array of 2 dimensions") && message.contains("from the end"),
-            "{message}"
-        );
+        let message = Axis::of(&[3, 4], -3).unwrap_err().to_string();
+        assert_eq!(message, "axis -3 of an array of 2 dimensions: axes are 0 to 1, or -1 to -2 from the last one on");
+        // A difference below zero of a build that wraps around is no axis.
+        assert_eq!(Axis::of(&[3, 4], usize::MAX), Err(AxisError::NoSuchAxis { axis: isize::MAX, dimensions: 2 }));
         assert_eq!(axis().strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert_eq!(axis().output_strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert!(matches!(axis().output_strides(&[usize::MAX, 1]), Err(AxisError::TooLarge { .. })));
