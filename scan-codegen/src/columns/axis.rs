@@ -162,6 +162,16 @@ impl Axis {
         Ok(self.memory(strides))
     }
 
+    /// Of an array of this shape with strides of its own: which item is the element of index 0 in each dimension, and
+    /// how many items the strides reach. The first item is the one that lies lowest.
+    #[doc(hidden)]
+    pub fn first_and_len(&self, own: &[isize]) -> Result<(usize, usize), AxisError> {
+        let lengths: Vec<usize> = own.iter().map(|stride| stride.unsigned_abs()).collect();
+        let len = self.len_with(&lengths)?;
+        let down = own.iter().map(|stride| stride.min(&0).unsigned_abs()).collect::<Vec<_>>();
+        Ok((self.memory(&down).saturating_sub(1), len))
+    }
+
     /// Elements of each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -221,7 +231,7 @@ impl Axis {
 
     /// The same where some arrays of the input have these strides of their own.
     #[doc(hidden)]
-    pub fn layout_with(&self, own: &[&[usize]]) -> ColumnLayout {
+    pub fn layout_with(&self, own: &[&[isize]]) -> ColumnLayout {
         // Of an array with a value for each column: contiguous, of the shape without the axis.
         let mut value_strides = vec![1; self.shape.len()];
         for k in (1..self.shape.len()).rev() {
@@ -230,8 +240,9 @@ impl Axis {
         }
         let arrays = [&self.input_strides[..], &self.output_strides, &value_strides];
         let strides_of = |k: usize| {
-            let strides = arrays.iter().chain(own).map(|strides| strides.get(k).copied().unwrap_or(0));
-            strides.map(|stride| stride as u64).collect::<Vec<_>>()
+            // Kernels add the bits of negative strides, whose sums wrap around to the right places.
+            let own = own.iter().map(|strides| strides.get(k).map_or(0, |stride| *stride as u64));
+            arrays.iter().map(|strides| strides[k] as u64).chain(own).collect::<Vec<_>>()
         };
         let others = (0..self.shape.len()).filter(|&k| k != self.axis && self.shape[k] != 1);
         let mut dimensions: Vec<Dimension> =
@@ -250,7 +261,9 @@ impl Axis {
         if self.shape[self.axis] <= 1 {
             steps.fill(1); // where there is but one row, no step is ever made
         }
-        ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged }
+        let firsts =
+            own.iter().map(|strides| self.first_and_len(strides).map_or(0, |(first, _)| first as u64)).collect();
+        ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged, firsts }
     }
 }
 
@@ -289,7 +302,8 @@ const OWN: usize = 3;
 impl Dimension {
     /// Whether the two are one: an index of `outer` leads just beyond this one.
     fn contains_next(&self, outer: &Dimension) -> bool {
-        self.strides.iter().zip(&outer.strides).all(|(stride, next)| stride.checked_mul(self.extent) == Some(*next))
+        let reach = |stride: u64| (stride as i64).checked_mul(self.extent as i64);
+        self.strides.iter().zip(&outer.strides).all(|(&stride, &next)| reach(stride) == Some(next as i64))
     }
 }
 
@@ -303,6 +317,8 @@ pub struct ColumnLayout {
     steps: Vec<u64>,
     /// The innermost first.
     dimensions: Vec<Dimension>,
+    /// Which item of each array with strides of its own is the first element.
+    firsts: Vec<u64>,
 }
 
 impl ColumnLayout {
@@ -318,7 +334,7 @@ impl ColumnLayout {
 
     /// One column of contiguous elements.
     pub fn of_one_column(length: u64) -> Self {
-        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new() }
+        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new(), firsts: Vec::new() }
     }
 
     /// Contiguous columns, one behind the other.
@@ -379,6 +395,12 @@ impl ColumnLayout {
             }
         }
         words
+    }
+
+    /// Which item the pointer of the kernels' `Strided` points to, of the array with strides of its own of this number.
+    #[doc(hidden)]
+    pub fn strided_first(&self, number: usize) -> u64 {
+        self.firsts.get(number).copied().unwrap_or(0)
     }
 
     /// What the kernels' `Strided` holds behind the pointer, of the array with strides of its own of this number.
@@ -575,6 +597,27 @@ mod tests {
         assert_eq!(axis.layout_with(&[&[0, 3, 0, 0]]).dimensions().count(), 2);
         assert_eq!([axis.len_with(&[27, 3, 1, 0]), axis.len_with(&[0, 0, 0, 5])], [Ok(54), Ok(16)]);
         assert_eq!(axis.len_with(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 4 }));
+    }
+
+    /// The first element of an inverted dimension lies last. Dimensions that are inverted alike are one.
+    #[test]
+    fn strides_of_an_array_may_be_negative() {
+        let axis = Axis::of(&[2, 9, 3, 4], 1).unwrap();
+        assert_eq!(axis.first_and_len(&[108, -12, 4, -1]), Ok((8 * 12 + 3, 216)));
+        assert_eq!(axis.first_and_len(&[0, 3, -1, 0]), Ok((2, 27)));
+        assert_eq!(Axis::of(&[0, 4], 1).unwrap().first_and_len(&[-4, -1]), Ok((0, 0)));
+        assert_eq!(Axis::of(&[1, 4], 1).unwrap().first_and_len(&[-4, -1]), Ok((3, 4)));
+        let too_large = axis.first_and_len(&[isize::MIN, 12, 4, 1]);
+        assert!(matches!(too_large, Err(AxisError::TooLarge { .. })), "{too_large:?}");
+        assert!(matches!(axis.first_and_len(&[-1]), Err(AxisError::Strides { strides: 1, dimensions: 4 })));
+        let layout = axis.layout_with(&[&[108, -12, -4, -1], &[108, 12, -4, 1]]);
+        assert_eq!(layout.dimensions().map(|(extent, _)| extent).collect::<Vec<_>>(), [4, 3, 2]);
+        let words = |number| layout.strided_words(number).map(|word| word as i64).collect::<Vec<_>>();
+        assert_eq!(words(0), [-12, -1, -4, 108, 0, 0, 0, 0]);
+        assert_eq!(words(1), [12, 1, -4, 108, 0, 0, 0, 0]);
+        assert_eq!([0, 1, 2].map(|number| layout.strided_first(number)), [8 * 12 + 11, 8, 0]);
+        let alike = axis.layout_with(&[&[108, -12, -4, -1]]);
+        assert_eq!(alike.dimensions().map(|(extent, _)| extent).collect::<Vec<_>>(), [12, 2]);
     }
 
     #[test]

@@ -449,7 +449,7 @@ impl<'a> DeviceCall<'a> {
     }
 
     /// How arrays are strided, where some have strides of their own.
-    fn own_layout(&self, strided: &[(usize, usize, &[usize])]) -> Result<Option<ColumnLayout>, Error> {
+    fn own_layout(&self, strided: &[(usize, usize, &[isize])]) -> Result<Option<ColumnLayout>, Error> {
         let Some(AxisLayout { axis, .. }) = self.axis.as_deref() else { return Ok(None) };
         for &(array, found, strides) in strided {
             check_strided(array, axis, strides, found)?;

@@ -261,7 +261,7 @@ fn neighbours() -> Outcome {
 fn own_strides() -> Outcome {
     let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    let cases: [(&[usize], usize, &[usize]); 7] = [
+    let cases: [(&[usize], usize, &[isize]); 10] = [
         (&[500, 300], 0, &[1, 0]),
         (&[8, 1_000, 64], 1, &[1_000, 1, 0]),
         (&[4, 500, 6, 32], 1, &[3_000, 6, 1, 0]),
@@ -269,6 +269,9 @@ fn own_strides() -> Outcome {
         (&[300, 4_000], 1, &[0, 1]),
         (&[3, 100_000], 1, &[1, 3]),
         (&[70_000], 0, &[0]),
+        (&[500, 300], 0, &[-300, 1]),
+        (&[8, 1_000, 64], 1, &[64_000, -64, -1]),
+        (&[300, 4_000], 1, &[-1, 0]),
     ];
     for (turn, (shape, axis, strides)) in cases.into_iter().enumerate() {
         let axis = Axis::of(shape, axis)?;

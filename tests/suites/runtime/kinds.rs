@@ -135,13 +135,20 @@ fn strides_of_an_array_equal_its_repetition() {
         (2, [1, 0, 5], true),
         (2, [40, 1, 0], false),
         (1, [33, 165, 1], false),
+        (1, [-1320, 33, 1], false),
+        (1, [1320, -33, -1], true),
+        (2, [-1, 0, -5], false),
     ] {
+        // The first element of an inverted dimension lies last.
+        let last = |extent: usize, stride: isize| (extent as isize - 1) * stride.min(0);
+        let first = -(last(a, strides[0]) + last(b, strides[1]) + last(c, strides[2]));
         let axis = Axis::of(&shape, axis).unwrap();
         let gates: Vec<u32> = (0..6_600).map(|i| mixed(i) as u32).collect();
         let tokens: Vec<u32> = (0..6_600).map(|i| mixed(!i) as u32).collect();
         let mut repeated = Vec::new();
         for (i, j, k) in (0..a).flat_map(|i| (0..b).flat_map(move |j| (0..c).map(move |k| (i, j, k)))) {
-            repeated.push(gates[i * strides[0] + j * strides[1] + k * strides[2]]);
+            let [i, j, k] = [i, j, k].map(|index| index as isize);
+            repeated.push(gates[(first + i * strides[0] + j * strides[1] + k * strides[2]) as usize]);
         }
         let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
         let scan = scan.along(axis);
@@ -167,6 +174,12 @@ fn arrays_that_do_not_lie_as_they_say_are_refused() {
     assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 1, dimensions: 2 })), "{error}");
     let error = along(axis()).run_into((&x, strided(&x, &[5, 1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::StridedLength { array: 1, found: 12, expected: 14, .. }), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[-5, 1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::StridedLength { array: 1, found: 12, expected: 14, .. }), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[0; 12])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 9, dimensions: 2 })), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[isize::MIN, 1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Axis(AxisError::TooLarge { .. })), "{error}");
     along(axis()).run_into((&x, strided(&x, &[4, 1])), &mut states).unwrap();
     let error = along(axis()).run_into((&x, strided(&x, &[usize::MAX, 1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::Axis(AxisError::TooLarge { .. })), "{error}");

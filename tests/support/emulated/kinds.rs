@@ -97,7 +97,7 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     let (found, words) =
                         (columns::neighbours(&bytes, item, &edge, neighbour), columns::neighbour_words(row, &edge));
                     let values = std::mem::replace(&mut bytes, found);
-                    Array { bytes: values, item, offset, kind: Taken::Followed(words) }
+                    Array { bytes: values, item, offset, kind: Taken::Followed(0, words) }
                 }
                 ArrayKind::NoMemory => {
                     let indices = bytes.chunks_mut(item).enumerate();
