@@ -37,10 +37,11 @@ impl ComputedPlaces {
     }
 }
 
+/// Places are read as unsigned numbers, so that a negative one is beyond every array.
 fn width_of(place: &ElementType) -> Option<OffsetWidth> {
     match place.kind {
-        ElementKind::Primitive(Primitive::U32) => Some(OffsetWidth::U32),
-        ElementKind::Primitive(Primitive::U64 | Primitive::Usize) => Some(OffsetWidth::U64),
+        ElementKind::Primitive(Primitive::U32 | Primitive::I32) => Some(OffsetWidth::U32),
+        ElementKind::Primitive(Primitive::U64 | Primitive::Usize | Primitive::I64) => Some(OffsetWidth::U64),
         _ => None,
     }
 }
@@ -65,6 +66,8 @@ mod tests {
         };
         let (narrow, byte) = (number(Primitive::U32), number(Primitive::U8));
         assert_eq!(places(&[narrow.clone(), byte.clone()]), Some((OffsetWidth::U32, None)));
+        assert_eq!(places(&[number(Primitive::I32), byte.clone()]), Some((OffsetWidth::U32, None)));
+        assert_eq!(places(&[number(Primitive::I64), byte.clone()]), Some((OffsetWidth::U64, None)));
         assert_eq!(places(&[number(Primitive::Usize), several(Primitive::U8, 3)]), Some((OffsetWidth::U64, None)));
         let pairs = [several(Primitive::U64, 2), several(Primitive::U8, 2), several(Primitive::F32, 2)];
         assert_eq!(places(&pairs), Some((OffsetWidth::U64, Some(2))));

@@ -178,8 +178,9 @@ pub enum PlanError {
     },
     /// The operator computes the index of each result, and the output's first field does not hold an index for each.
     #[error(
-        "the first field of `{name}` does not hold an index for each other field: use `.columns()` and a struct whose \
-         first field is `u32`, `u64` or `usize`, or an array of these and each other field an array of as many items"
+        "the first field of `{name}` does not hold an index for each other field: use a tuple of arrays, and a struct \
+         whose first field is `u32`, `u64`, `usize`, `i32` or `i64`, or an array of these and each other field an \
+         array of as many items"
     )]
     NoPlace {
         /// The output type.

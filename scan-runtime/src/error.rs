@@ -188,8 +188,8 @@ pub enum Error {
         array: usize,
         /// The position of the index among the indices.
         position: usize,
-        /// The index.
-        index: usize,
+        /// The index, which may be negative.
+        index: i128,
         /// The number of items that can be indexed.
         len: usize,
     },
@@ -197,16 +197,15 @@ pub enum Error {
     /// written.
     #[error(
         "the operator places a result of element {element} at index {index} of array {array} of the output, out of \
-         bounds \
-         for {len} items: use a longer array, skip a result by the largest index, or count indices in 64 bits"
+         bounds for {len} items: use a longer array, skip a result by the largest index, or count indices in 64 bits"
     )]
     ComputedIndex {
         /// The number of the array, which is that of its field; field 0 is the index.
         array: usize,
         /// The position of the element.
         element: usize,
-        /// The index.
-        index: usize,
+        /// The index, which may be negative.
+        index: i128,
         /// The number of items of the array.
         len: usize,
     },
@@ -388,13 +387,23 @@ pub enum Error {
         /// The offset before it.
         before: u64,
     },
-    /// A segment would begin past the end of the input.
-    #[error("offset {index} is {offset}, past the end of an input of {len} elements")]
+    #[cfg(feature = "cuda")]
+    /// Head bits in device memory do not begin where kernels can read them.
+    #[error(
+        "bit {first} of the head bits in device memory is not the first one at an address that is a multiple of 4: \
+         copy the bits to where they begin so, or give flags, keys or offsets"
+    )]
+    HeadBitsAlignment {
+        /// The bit of the first element.
+        first: usize,
+    },
+    /// A segment would begin past the end of the input, or before its first element.
+    #[error("offset {index} is {offset}, out of bounds for an input of {len} elements: offsets go from 0 to {len}")]
     OffsetPastEnd {
         /// The index of the offset.
         index: usize,
-        /// Its value.
-        offset: u64,
+        /// Its value, which may be negative.
+        offset: i128,
         /// Elements of the input.
         len: usize,
     },

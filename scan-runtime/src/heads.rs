@@ -17,35 +17,88 @@ pub trait HeadFlag: ScanElement + sealed::Sealed {}
 impl HeadFlag for u8 {}
 impl HeadFlag for bool {}
 
-/// The position at which a segment begins: `u32`, `u64` or `usize`.
+/// A word of head bits, of which the least significant one is the first: `u8`, `u32`, `u64`, `i32` or `i64`.
+pub trait BitWord: ScanElement + sealed::Sealed {}
+
+impl BitWord for u8 {}
+impl BitWord for u32 {}
+impl BitWord for u64 {}
+impl BitWord for i32 {}
+impl BitWord for i64 {}
+
+/// A position, at which a segment begins, or of an item that is gathered or scattered: `u32`, `u64`, `usize`, `i32` or
+/// `i64`. A negative position is out of bounds.
 pub trait SegmentOffset: ScanElement + sealed::Sealed {
-    /// How the kernels read it.
+    /// Its type.
     #[doc(hidden)]
-    const WIDTH: OffsetWidth;
-    /// It as an index.
+    const TYPE: OffsetType;
+    /// The position as an index; a negative position is one that no slice has.
     #[doc(hidden)]
     fn index(self) -> usize;
+    /// The position as a number, for an error.
+    #[doc(hidden)]
+    fn number(self) -> i128;
 }
 
-impl SegmentOffset for u32 {
-    const WIDTH: OffsetWidth = OffsetWidth::U32;
-    fn index(self) -> usize {
-        self as usize
+/// The types of positions.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffsetType {
+    U32,
+    U64,
+    I32,
+    I64,
+}
+
+impl OffsetType {
+    /// How the kernels read such positions: as unsigned numbers, so that a negative one is larger than all others.
+    pub(crate) const fn width(self) -> OffsetWidth {
+        match self {
+            OffsetType::U32 | OffsetType::I32 => OffsetWidth::U32,
+            OffsetType::U64 | OffsetType::I64 => OffsetWidth::U64,
+        }
+    }
+
+    const fn bytes(self) -> usize {
+        match self.width() {
+            OffsetWidth::U32 => size_of::<u32>(),
+            _ => size_of::<u64>(),
+        }
+    }
+
+    /// Of `count` items those that have a position of this type, so that the bits of a negative one are the position of
+    /// none.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "the host reads signs"))]
+    pub(crate) fn reached(self, count: usize) -> u64 {
+        let count = count as u64;
+        match self {
+            OffsetType::U32 | OffsetType::U64 => count,
+            OffsetType::I32 => count.min(1 << 31),
+            OffsetType::I64 => count.min(1 << 63),
+        }
     }
 }
-impl SegmentOffset for u64 {
-    const WIDTH: OffsetWidth = OffsetWidth::U64;
-    fn index(self) -> usize {
-        self as usize // of 64 bits, as below
-    }
+
+macro_rules! offsets {
+    ($($ty:ident $offset:ident)*) => {$(
+        const _: () = assert!(OffsetType::$offset.bytes() == size_of::<$ty>());
+
+        impl SegmentOffset for $ty {
+            const TYPE: OffsetType = OffsetType::$offset;
+            #[inline]
+            fn index(self) -> usize {
+                self as usize // of 64 bits; negative numbers become more than half of the largest
+            }
+            #[inline]
+            fn number(self) -> i128 {
+                self as i128
+            }
+        }
+    )*};
 }
-impl SegmentOffset for usize {
-    // A `ScanElement` of this type has 64 bits, or the crate does not compile.
-    const WIDTH: OffsetWidth = OffsetWidth::U64;
-    fn index(self) -> usize {
-        self
-    }
-}
+
+// A `ScanElement` of type `usize` has 64 bits, or the crate does not compile.
+offsets! { u32 U32 u64 U64 usize U64 i32 I32 i64 I64 }
 
 mod sealed {
     pub trait Sealed {}
@@ -54,6 +107,8 @@ mod sealed {
     impl Sealed for u32 {}
     impl Sealed for u64 {}
     impl Sealed for usize {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
 }
 
 /// What the bytes of [`Heads`] mean: as [`Segments`], but no larger than a call can pass on without its showing.
@@ -61,10 +116,64 @@ mod sealed {
 pub(crate) enum HeadKind {
     None,
     Flags,
-    Bits,
+    Bits(Bits),
     Keys { key: TypeId, size: usize, layout: fn() -> ElementType },
-    Offsets(OffsetWidth),
+    Offsets(OffsetType),
     Rows { len: usize },
+}
+
+/// Where head bits lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bits {
+    /// Bits of a word.
+    word: usize,
+    /// The bit of the first element.
+    first: usize,
+    /// Whether words that no element needs are an error: they are the bits of another input.
+    exact: bool,
+}
+
+impl Bits {
+    /// Those of one input. Bytes may be padded.
+    pub(crate) fn of<W: BitWord>() -> Self {
+        Bits { exact: size_of::<W>() > 1, ..Bits::at::<W>(0) }
+    }
+
+    /// A part of more bits.
+    pub(crate) fn at<W: BitWord>(first: usize) -> Self {
+        Bits { word: 8 * size_of::<W>(), first, exact: false }
+    }
+
+    /// Whether `found` words have a bit for each of `len` elements.
+    fn check(self, found: usize, len: usize) -> Result<(), Error> {
+        self.check_as(found, len, "there is a bit for each element")
+    }
+
+    fn check_as(self, found: usize, len: usize, why: &'static str) -> Result<(), Error> {
+        let expected = self.first.saturating_add(len).div_ceil(self.word);
+        let what = if self.word == 8 { "bytes of head bits" } else { "words of head bits" };
+        match found < expected || self.exact && found > expected {
+            true => Err(Error::Length { what, found, expected, why }),
+            false => Ok(()),
+        }
+    }
+
+    /// The same of words in device memory: kernels read 32 bits at a time, and none beyond the memory.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn check_device(self, found: usize, len: usize) -> Result<(), Error> {
+        self.check(found, len)?;
+        self.check_as(found, len.div_ceil(32).saturating_mul(32), "kernels read 32 bits at a time, so append zeros")
+    }
+
+    /// Where kernels read device memory at this address.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn address(self, memory: u64) -> Result<u64, Error> {
+        let address = memory + self.first as u64 / 8;
+        match self.first.is_multiple_of(8) && address.is_multiple_of(4) {
+            true => Ok(address),
+            false => Err(Error::HeadBitsAlignment { first: self.first }),
+        }
+    }
 }
 
 impl HeadKind {
@@ -80,7 +189,7 @@ impl HeadKind {
     pub(crate) fn is_like(self, other: HeadKind) -> bool {
         match (self, other) {
             (HeadKind::Keys { key, .. }, HeadKind::Keys { key: other, .. }) => key == other,
-            (HeadKind::Offsets(width), HeadKind::Offsets(other)) => width == other,
+            (HeadKind::Offsets(ty), HeadKind::Offsets(other)) => ty.width() == other.width(),
             _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
         }
     }
@@ -90,10 +199,10 @@ impl HeadKind {
         match self {
             HeadKind::None => "no heads",
             HeadKind::Flags => "head flags",
-            HeadKind::Bits => "head bits",
+            HeadKind::Bits(_) => "head bits",
             HeadKind::Keys { .. } => "keys of a type",
-            HeadKind::Offsets(OffsetWidth::U32) => "offsets of 32 bits",
-            HeadKind::Offsets(_) => "offsets of 64 bits",
+            HeadKind::Offsets(OffsetType::U32 | OffsetType::I32) => "offsets of 32 bits",
+            HeadKind::Offsets(OffsetType::U64 | OffsetType::I64) => "offsets of 64 bits",
             HeadKind::Rows { .. } => "rows",
         }
     }
@@ -103,9 +212,9 @@ impl HeadKind {
         match self {
             HeadKind::None => Segments::None,
             HeadKind::Flags => Segments::HeadFlags,
-            HeadKind::Bits => Segments::HeadBits,
+            HeadKind::Bits(_) => Segments::HeadBits,
             HeadKind::Keys { layout, .. } => Segments::Keys(layout()),
-            HeadKind::Offsets(width) => Segments::Offsets(width),
+            HeadKind::Offsets(ty) => Segments::Offsets(ty.width()),
             HeadKind::Rows { .. } => Segments::Rows,
         }
     }
@@ -199,18 +308,21 @@ impl<'h> Heads<'h> {
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
         match self.kind {
             HeadKind::None => Ok(()),
-            HeadKind::Offsets(_) => self.check_offsets(len),
+            HeadKind::Offsets(ty) => self.check_offsets(ty, len),
             kind => check_length(kind, self.count, len),
         }
     }
 
-    fn check_offsets(&self, len: usize) -> Result<(), Error> {
-        match self.kind {
-            HeadKind::Offsets(OffsetWidth::U32) => {
-                let (offsets, _) = self.bytes.as_chunks();
-                check_offsets(offsets.iter().map(|offset| u64::from(u32::from_ne_bytes(*offset))), len)
+    /// Signs are extended, so that a negative offset is past the end.
+    fn check_offsets(&self, ty: OffsetType, len: usize) -> Result<(), Error> {
+        let (narrow, wide) = (self.bytes.as_chunks().0.iter(), self.bytes.as_chunks().0.iter());
+        match ty {
+            OffsetType::U32 => check_offsets(narrow.map(|offset| u64::from(u32::from_ne_bytes(*offset))), false, len),
+            OffsetType::I32 => {
+                check_offsets(narrow.map(|offset| i64::from(i32::from_ne_bytes(*offset)) as u64), true, len)
             }
-            _ => check_offsets(self.bytes.as_chunks().0.iter().map(|offset| u64::from_ne_bytes(*offset)), len),
+            OffsetType::U64 => check_offsets(wide.map(|offset| u64::from_ne_bytes(*offset)), false, len),
+            OffsetType::I64 => check_offsets(wide.map(|offset| u64::from_ne_bytes(*offset)), true, len),
         }
     }
 
@@ -243,10 +355,12 @@ impl<'h> Heads<'h> {
         }
     }
 
-    /// Offset `index`, of those that there are.
+    /// Offset `index`, of those that there are. They have been checked, so that none is negative.
     fn offset(&self, index: usize) -> u64 {
         match self.kind {
-            HeadKind::Offsets(OffsetWidth::U32) => u64::from(u32::from_ne_bytes(self.bytes_at(index))),
+            HeadKind::Offsets(ty) if ty.width() == OffsetWidth::U32 => {
+                u64::from(u32::from_ne_bytes(self.bytes_at(index)))
+            }
             _ => u64::from_ne_bytes(self.bytes_at(index)),
         }
     }
@@ -290,7 +404,7 @@ impl<'h> Heads<'h> {
                 let index = self.offsets_below(range.start);
                 (index < self.count).then(|| self.offset(index) as usize)
             }
-            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => {
+            HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => {
                 let head =
                     |group| self.mask_within(group, &range).map(|(at, mask)| at + mask.trailing_zeros() as usize);
                 let Range { start, end } = groups(&range);
@@ -310,7 +424,7 @@ impl<'h> Heads<'h> {
                 let index = self.offsets_below(range.end).checked_sub(1);
                 index.map(|index| self.offset(index) as usize)
             }
-            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => {
+            HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => {
                 let head = |group| self.mask_within(group, &range).map(|(at, mask)| at + mask.ilog2() as usize);
                 let Range { start, end } = groups(&range);
                 let near = start.max(end.saturating_sub(NEAR));
@@ -342,22 +456,23 @@ impl<'h> Heads<'h> {
             HeadKind::Rows { len } => (Cow::default(), len as u64),
             HeadKind::Flags => (Cow::Borrowed(&bytes[start..end]), 0),
             HeadKind::Keys { size, .. } => (Cow::Borrowed(&bytes[start * size..end * size]), 0),
-            HeadKind::Bits => {
-                let word = |index: usize| if index < self.count { self.bytes_at(index) } else { [0; 4] };
-                let mut part = room(4 * elements.len().div_ceil(32))?;
-                for index in (start / 32..).take(elements.len().div_ceil(32)) {
-                    let [low, high] = [index, index + 1].map(|index| u64::from(u32::from_ne_bytes(word(index))));
-                    part.extend((((high << 32 | low) >> (start % 32)) as u32).to_ne_bytes());
+            HeadKind::Bits(Bits { first, .. }) => {
+                let (bit, count) = (first + start, elements.len().div_ceil(32));
+                match self.bytes.get(bit / 8..bit / 8 + 4 * count) {
+                    Some(words) if bit.is_multiple_of(8) && cfg!(target_endian = "little") => (Cow::Borrowed(words), 0),
+                    _ => {
+                        let mut part = room(4 * count)?;
+                        (start..end).step_by(32).for_each(|at| part.extend((self.bits_from(at) as u32).to_ne_bytes()));
+                        (Cow::Owned(part), 0)
+                    }
                 }
-                (Cow::Owned(part), 0)
             }
-            HeadKind::Offsets(width) => {
+            HeadKind::Offsets(ty) => {
                 let count = (segments.end + 1).min(self.count) - segments.start.min(self.count);
-                let width = if width == OffsetWidth::U32 { size_of::<u32>() } else { size_of::<u64>() };
-                let mut part = room(count * width)?;
+                let mut part = room(count * ty.bytes())?;
                 for index in (segments.start..).take(count) {
                     let offset = self.offset(index) - start as u64;
-                    match width {
+                    match ty.bytes() {
                         4 => part.extend((offset as u32).to_ne_bytes()),
                         _ => part.extend(offset.to_ne_bytes()),
                     }
@@ -367,18 +482,42 @@ impl<'h> Heads<'h> {
         })
     }
 
+    /// The heads of the whole input, as kernels read them.
+    pub(crate) fn of_all(&self, len: usize) -> Result<Cow<'h, [u8]>, Error> {
+        match self.kind {
+            HeadKind::Bits(_) => Ok(self.of_part(&(0..len), &(0..0))?.0),
+            _ => Ok(Cow::Borrowed(self.bytes)),
+        }
+    }
+
+    /// The head bits of [`GROUP`] elements; zeros behind the last word.
+    #[inline]
+    fn bits_from(&self, element: usize) -> u64 {
+        let HeadKind::Bits(Bits { word, first, .. }) = self.kind else { return 0 };
+        let (byte, shift) = ((first + element) / 8, (first + element) % 8);
+        let mut nine = [0; 9];
+        if cfg!(target_endian = "little") {
+            let from = self.bytes.get(byte..).unwrap_or_default();
+            match from.first_chunk() {
+                Some(all) => nine = *all,
+                None => nine[..from.len()].copy_from_slice(from),
+            }
+        } else {
+            let of_word = |byte: usize| self.bytes.get(byte ^ (word / 8 - 1)).copied().unwrap_or_default();
+            (byte..).zip(&mut nine).for_each(|(byte, to)| *to = of_word(byte));
+        }
+        let [low @ .., high] = nine;
+        u64::from_le_bytes(low) >> shift | u64::from(high) << 1 << (63 - shift)
+    }
+
     /// Bit `i` is set where element `group.start + i` begins a segment, by anything but offsets; of element 0 it says
     /// nothing.
     fn mask(&self, group: Range<usize>) -> u64 {
         match self.kind {
             _ if group.is_empty() => 0,
             HeadKind::Flags => mask_of_flags(&self.bytes[group]),
-            HeadKind::Bits => {
-                let (words, _) = self.bytes.as_chunks();
-                let word = |index: usize| words.get(index).map_or(0, |word| u64::from(u32::from_ne_bytes(*word)));
-                let (index, shift) = (group.start / 32, (group.start % 32) as u32);
-                let mask = (word(index) | word(index + 1) << 32) >> shift;
-                let mask = mask | word(index + 2).checked_shl(u64::BITS - shift).unwrap_or(0);
+            HeadKind::Bits(_) => {
+                let mask = self.bits_from(group.start);
                 // Bits past the last element mean nothing.
                 if group.len() < GROUP { mask & ((1 << group.len()) - 1) } else { mask }
             }
@@ -640,14 +779,15 @@ fn mask_of_flags(flags: &[u8]) -> u64 {
     mask
 }
 
-/// Whether offsets ascend, up to the length of the input at most.
-fn check_offsets(offsets: impl Iterator<Item = u64>, len: usize) -> Result<(), Error> {
+/// Whether offsets ascend, up to the length of the input at most. Those of a signed type have its bits.
+fn check_offsets(offsets: impl Iterator<Item = u64>, signed: bool, len: usize) -> Result<(), Error> {
     let mut before = 0;
     for (index, offset) in offsets.enumerate() {
         if offset < before {
             return Err(Error::OffsetsDescend { index, offset, before });
         }
         if offset > len as u64 {
+            let offset = if signed { i128::from(offset as i64) } else { i128::from(offset) };
             return Err(Error::OffsetPastEnd { index, offset, len });
         }
         before = offset;
@@ -661,7 +801,7 @@ pub(crate) fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<
         HeadKind::None => Some(1),
         HeadKind::Rows { len: row } => Some(len.checked_div(row).unwrap_or(0)),
         HeadKind::Offsets(_) => Some(heads.saturating_sub(1)),
-        HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => None,
+        HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => None,
     }
 }
 
@@ -681,7 +821,7 @@ pub(crate) fn check_initial_values(found: usize, expected: usize) -> Result<(), 
 pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(), Error> {
     let (what, expected, why) = match kind {
         HeadKind::Flags => ("head flags", len, "there is one for each element"),
-        HeadKind::Bits => ("words of head bits", len.div_ceil(32), "there is one for every 32 elements"),
+        HeadKind::Bits(bits) => return bits.check(found, len),
         HeadKind::Keys { .. } => ("keys", len, "there is one for each element"),
         HeadKind::None | HeadKind::Offsets(_) => return Ok(()),
         HeadKind::Rows { len: row } => {
@@ -698,8 +838,12 @@ impl<'h> Heads<'h> {
         Heads::of(HeadKind::Flags, flags)
     }
 
-    pub(crate) fn bits(bits: &'h [u32]) -> Self {
-        Heads::of(HeadKind::Bits, bits)
+    pub(crate) fn bits<W: BitWord>(bits: &'h [W]) -> Self {
+        Heads::of(HeadKind::Bits(Bits::of::<W>()), bits)
+    }
+
+    pub(crate) fn bits_at<W: BitWord>(bits: &'h [W], first: usize) -> Self {
+        Heads::of(HeadKind::Bits(Bits::at::<W>(first)), bits)
     }
 
     pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
@@ -707,7 +851,7 @@ impl<'h> Heads<'h> {
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
-        Heads::of(HeadKind::Offsets(T::WIDTH), offsets)
+        Heads::of(HeadKind::Offsets(T::TYPE), offsets)
     }
 }
 
@@ -751,9 +895,16 @@ mod tests {
         let keys: Vec<[u8; 3]> =
             (0..LEN).map(|at| [7, starts.iter().filter(|start| **start <= at).count() as u8, 0]).collect();
         let narrow = starts.map(|at| at as u32);
+        let bytes: Vec<u8> = bits.iter().flat_map(|word| word.to_le_bytes()).take(LEN.div_ceil(8)).collect();
+        // Behind 77 bits that are set.
+        let mut later = [u64::MAX; (77 + LEN).div_ceil(64) + 1];
+        (77..77 + LEN).for_each(|bit| later[bit / 64] &= !(1 << (bit % 64)));
+        starts.iter().for_each(|at| later[(77 + at) / 64] |= 1 << ((77 + at) % 64));
         let all = [
             Heads::flags(&flags),
             Heads::bits(&bits),
+            Heads::bits(&bytes),
+            Heads::bits_at(&later, 77),
             Heads::keys(&keys),
             Heads::offsets(&starts),
             Heads::offsets(&narrow),
@@ -762,8 +913,12 @@ mod tests {
             for (first, &start) in starts.iter().enumerate() {
                 for (last, &end) in starts.iter().enumerate().skip(first + 1).filter(|(_, end)| **end > start) {
                     let (bytes, count) = heads.of_part(&(start..end), &(first..last)).unwrap();
-                    let item = heads.bytes.len() / heads.count;
-                    let part = Heads { kind: heads.kind, bytes: &bytes, count: bytes.len() / item, ..Heads::NONE };
+                    // Kernels read bits in words of 32.
+                    let (kind, item) = match heads.kind {
+                        HeadKind::Bits(_) => (HeadKind::Bits(Bits::of::<u32>()), 4),
+                        kind => (kind, heads.bytes.len() / heads.count),
+                    };
+                    let part = Heads { kind, bytes: &bytes, count: bytes.len() / item, ..Heads::NONE };
                     part.check(end - start).unwrap();
                     let is_offsets = matches!(heads.kind, HeadKind::Offsets(_));
                     assert_eq!(count, if is_offsets { (last - first + 1) as u64 } else { 0 });
@@ -782,6 +937,79 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The bits of a negative position are those of an unsigned one, which longer arrays may have.
+    #[test]
+    fn negative_positions_are_out_of_bounds_of_any_length() {
+        let long = 1 << 33;
+        assert!(Heads::offsets(&[0_u32, u32::MAX]).check(long).is_ok());
+        let past_end = |error| match error {
+            Err(Error::OffsetPastEnd { offset, .. }) => offset,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(past_end(Heads::offsets(&[0_i32, -1]).check(long)), -1);
+        assert_eq!(past_end(Heads::offsets(&[i64::MIN]).check(long)), i128::from(i64::MIN));
+        let reached = |ty: OffsetType| [7, long].map(|count| ty.reached(count));
+        assert_eq!(reached(OffsetType::I32), [7, 1 << 31]);
+        assert_eq!([OffsetType::U32, OffsetType::I64].map(reached), [[7, long as u64]; 2]);
+        assert_eq!((-1_i32).index(), usize::MAX);
+    }
+
+    #[test]
+    fn bits_are_as_many_as_the_elements_or_more_of_a_longer_array() {
+        let length = |heads: Heads<'_>, len| match heads.check(len) {
+            Ok(()) => None,
+            Err(Error::Length { what, found, expected, .. }) => Some((what, found, expected)),
+            other => panic!("{other:?}"),
+        };
+        let (bytes, words) = ([0_u8; 8], [0_u64; 2]);
+        assert_eq!(length(Heads::bits(&bytes), 64), None);
+        assert_eq!(length(Heads::bits(&bytes), 3), None);
+        assert_eq!(length(Heads::bits(&bytes), 65), Some(("bytes of head bits", 8, 9)));
+        assert_eq!(length(Heads::bits(&words), 64), Some(("words of head bits", 2, 1)));
+        assert_eq!(length(Heads::bits_at(&words, 3), 61), None);
+        assert_eq!(length(Heads::bits_at(&words, 3), 126), Some(("words of head bits", 2, 3)));
+        assert!(length(Heads::bits_at(&words, usize::MAX), 1).is_some());
+    }
+
+    /// Kernels that read all of the input are given whole words, from the first element on.
+    #[test]
+    fn all_bits_are_moved_to_the_beginning_of_a_word() {
+        let words = [0x8421_9652_u32, 0x1357_9bdf, 0x0f];
+        let expected: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let all = |heads: Heads<'_>| heads.of_all(68).unwrap().into_owned();
+        assert_eq!(all(Heads::bits(&words)), expected);
+        assert_eq!(all(Heads::bits(&expected[..9])), expected);
+        assert_eq!(all(Heads::bits_at(&[&[7, 7], &expected[..]].concat(), 16)), expected);
+        let shifted: Vec<u64> = [0, 1, 2]
+            .map(|word| {
+                let at = |index: usize| words.get(index).map_or(0, |word| u128::from(*word));
+                let all = at(0) | at(1) << 32 | at(2) << 64;
+                (if word == 0 { all << 37 } else { all >> (64 * word - 37) }) as u64
+            })
+            .to_vec();
+        assert_eq!(all(Heads::bits_at(&shifted, 37)), expected);
+    }
+
+    #[cfg(feature = "cuda")]
+    #[test]
+    fn kernels_read_whole_words_of_bits_at_their_alignment() {
+        let expected = |bits: Bits, found, len| match bits.check_device(found, len) {
+            Ok(()) => None,
+            Err(Error::Length { expected, .. }) => Some(expected),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(expected(Bits::of::<u8>(), 5, 40), Some(8));
+        assert_eq!(expected(Bits::of::<u8>(), 8, 40), None);
+        assert_eq!(expected(Bits::of::<u32>(), 2, 40), None);
+        assert_eq!(expected(Bits::of::<u64>(), 1, 40), None);
+        assert_eq!(expected(Bits::of::<u32>(), 3, 40), Some(2));
+        assert_eq!(expected(Bits::at::<u8>(32), 9, 40), Some(12));
+        assert_eq!(expected(Bits::at::<u64>(32), 1, 33), Some(2));
+        let address = |first, memory| Bits::at::<u8>(first).address(memory).ok();
+        assert_eq!([address(0, 512), address(32, 512), address(8, 515)], [Some(512), Some(516), Some(516)]);
+        assert_eq!([address(0, 513), address(8, 512), address(4, 512)], [None; 3]);
     }
 
     #[test]

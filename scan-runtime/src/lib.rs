@@ -137,7 +137,7 @@ pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devic
 pub use disk_cache::{CACHE_VARIABLE, DiskCache, DiskProblem};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
-pub use heads::{HeadFlag, SegmentOffset};
+pub use heads::{BitWord, HeadFlag, SegmentOffset};
 pub use host::axis::AxisPlan;
 #[cfg(feature = "cuda")]
 pub use late_value::LateValue;

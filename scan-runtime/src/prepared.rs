@@ -3,8 +3,8 @@
 use std::{fmt, marker::PhantomData};
 
 use crate::{
-    Array, ArrayMut, Buffer, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals,
-    Run, ScanElement, ScanOp, SegmentOffset,
+    Array, ArrayMut, BitWord, Buffer, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal,
+    PrefixesAndTotals, Run, ScanElement, ScanOp, SegmentOffset,
     arrays::{Input, Output, Shape},
 };
 
@@ -117,8 +117,17 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Prepared<Op, M, R> {
     }
 
     /// See [`Run::by_bits`].
-    pub fn by_bits<'a>(&'a self, bits: &'a (impl Array<u32, M> + ?Sized)) -> Run<'a, Op, M, R> {
+    pub fn by_bits<'a, W: BitWord>(&'a self, bits: &'a (impl Array<W, M> + ?Sized)) -> Run<'a, Op, M, R> {
         self.call().by_bits(bits)
+    }
+
+    /// See [`Run::by_bits_at`].
+    pub fn by_bits_at<'a, W: BitWord>(
+        &'a self,
+        bits: &'a (impl Array<W, M> + ?Sized),
+        first: usize,
+    ) -> Run<'a, Op, M, R> {
+        self.call().by_bits_at(bits, first)
     }
 
     /// See [`Run::by_keys`].

@@ -18,9 +18,9 @@ pub(crate) use outcome::{NewReduced, NewResults, Place};
 pub use outcome::{Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Results, Totals};
 
 use crate::{
-    Error, HeadFlag, Prepared, Scan, ScanElement, ScanOp, SegmentOffset,
+    BitWord, Error, HeadFlag, Prepared, Scan, ScanElement, ScanOp, SegmentOffset,
     arrays::{Input, Output, Shape},
-    heads::HeadKind,
+    heads::{Bits, HeadKind},
 };
 
 /// A scan or a reduction with what one call brings: segments, an initial value for each, totals, an axis, a stream.
@@ -30,7 +30,7 @@ use crate::{
 /// `M` is the memory of its arrays, [`Host`] or [`Device`]; `R` is its outcome: [`Prefixes`], prefixes and
 /// [the total](PrefixesAndTotal) or [the total of each segment](PrefixesAndTotals), or the [`Totals`] of a reduction.
 ///
-/// Of `by_flags`, `by_bits`, `by_keys`, `by_offsets`, `rows` and `along`, the last call counts.
+/// Of `by_flags`, `by_bits`, `by_bits_at`, `by_keys`, `by_offsets`, `rows` and `along`, the last call counts.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -50,8 +50,8 @@ use crate::{
 /// as the stream's `synchronize`; then [`Scanner::check`](crate::Scanner::check) names the operator to blame, and so
 /// does the next scan.
 ///
-/// Of device memory only the lengths are checked: offsets that do not ascend, or lie beyond the input, give unspecified
-/// segments, though never an access out of bounds.
+/// Of device memory only the lengths are checked: offsets that do not ascend, are negative, or lie beyond the input,
+/// give unspecified segments, though never an access out of bounds.
 ///
 /// ```no_run
 /// use scan_runtime::{Scanner, ops};
@@ -90,11 +90,20 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
     }
 
     /// Restarts at every element whose bit is set; see [`Scan::by_bits`](Scan::by_bits).
-    pub fn by_bits<'b>(self, bits: &'b (impl Array<u32, M> + ?Sized)) -> Run<'b, Op, M, R>
+    pub fn by_bits<'b, W: BitWord>(self, bits: &'b (impl Array<W, M> + ?Sized)) -> Run<'b, Op, M, R>
     where
         'a: 'b,
     {
-        self.with(HeadKind::Bits, bits)
+        self.with(HeadKind::Bits(Bits::of::<W>()), bits)
+    }
+
+    /// The same, where the bit of the first element is not the first one; see
+    /// [`Scan::by_bits_at`](Scan::by_bits_at).
+    pub fn by_bits_at<'b, W: BitWord>(self, bits: &'b (impl Array<W, M> + ?Sized), first: usize) -> Run<'b, Op, M, R>
+    where
+        'a: 'b,
+    {
+        self.with(HeadKind::Bits(Bits::at::<W>(first)), bits)
     }
 
     /// Restarts wherever the key is another than that of the element before; see
@@ -111,7 +120,7 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
     where
         'a: 'b,
     {
-        self.with(HeadKind::Offsets(T::WIDTH), offsets)
+        self.with(HeadKind::Offsets(T::TYPE), offsets)
     }
 
     /// Restarts after every `len` elements; see [`Scan::rows`](Scan::rows).
@@ -175,9 +184,10 @@ impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
 ///   [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for
 ///   [strides](crate::arrays::strided) of an array.
 /// - Over device memory: [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of
-///   another context, [`Error::OutOfDeviceMemory`], [`Error::UnknownSegments`] of a reduction by flags, bits or keys
-///   without [`count_into`](Run::count_into), and along an axis [`Error::Plan`] for arrays that are gathered, scattered,
-///   or indices, unless the columns are rows and no array has strides of its own.
+///   another context, [`Error::OutOfDeviceMemory`], [`Error::HeadBitsAlignment`] of [bits](Scan::by_bits_at),
+///   [`Error::UnknownSegments`] of a reduction by flags, bits or keys without [`count_into`](Run::count_into), and along
+///   an axis [`Error::Plan`] for arrays that are gathered, scattered, or indices, unless the columns are rows and no
+///   array has strides of its own.
 #[allow(clippy::missing_errors_doc, reason = "above, for all of them")]
 impl<Op: ScanOp, M: Memory, R: Outcome> Run<'_, Op, M, R> {
     /// Runs over an input into new memory: a scan gives a result for each element, a reduction one for each segment.

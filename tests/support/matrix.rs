@@ -339,7 +339,8 @@ macro_rules! operators {
                     First::Places(places) => {
                         let (mut values, mut results) = (a.clone(), first.clone());
                         places.iter().zip(&a).for_each(|(place, value)| values[*place as usize] = *value);
-                        let total = run!((gather(&values, places), &b), (scatter(&mut results, places), &mut second))?;
+                        let signed: Vec<i64> = places.iter().map(|place| i64::from(*place)).collect();
+                        let total = run!((gather(&values, places), &b), (scatter(&mut results, &signed), &mut second))?;
                         first = places.iter().map(|place| results[*place as usize]).collect();
                         total
                     }

@@ -39,8 +39,8 @@ pub enum HeadSource {
     WideKeys(Vec<Key>),
     /// Keys wider than any word.
     WidestKeys(Vec<u128>),
-    /// Positions, empty segments among them, the length at the end.
-    Offsets(Vec<u32>),
+    /// Positions, empty segments among them, the length at the end; signed, as most programs have them.
+    Offsets(Vec<i32>),
     /// Positions, without the length.
     LongOffsets(Vec<u64>),
     /// The length of rows, which need no memory. Other patterns have no such length, so it is none of [`HEAD_SOURCES`].
@@ -111,8 +111,8 @@ impl Heads {
             6 => HeadSource::WidestKeys(keys.map(|key| u128::from(key % 3) << (64 * (key / 3 % 2))).collect()),
             7 => {
                 // Some segments are empty: one before some starts, two before others.
-                let empty = |start: u64| std::iter::repeat_n(start as u32, [1, 2, 1, 3][(mixed(start) % 4) as usize]);
-                HeadSource::Offsets(starts().flat_map(empty).chain([begins.len() as u32]).collect())
+                let empty = |start: u64| std::iter::repeat_n(start as i32, [1, 2, 1, 3][(mixed(start) % 4) as usize]);
+                HeadSource::Offsets(starts().flat_map(empty).chain([begins.len() as i32]).collect())
             }
             _ => HeadSource::LongOffsets(starts().collect()),
         };
@@ -132,17 +132,17 @@ impl Heads {
         let mut heads = Heads::new(7, &begins);
         let HeadSource::Offsets(offsets) = &mut heads.source else { return heads };
         *offsets = match begins.iter().filter(|begins| **begins).count() {
-            1 => vec![0, begins.len() as u32],
-            _ => [&[0, 0], &offsets[..], &[begins.len() as u32]].concat(),
+            1 => vec![0, begins.len() as i32],
+            _ => [&[0, 0], &offsets[..], &[begins.len() as i32]].concat(),
         };
         if long {
-            heads.source = HeadSource::LongOffsets(offsets.iter().map(|offset| u64::from(*offset)).collect());
+            heads.source = HeadSource::LongOffsets(offsets.iter().map(|offset| *offset as u64).collect());
         }
         heads
     }
 
-    /// Offsets that leave elements of an input out: those before the first one, those behind the last one, or all; and some that do not
-    /// ascend. Devices do not ask for that.
+    /// Offsets that leave elements of an input out: those before the first one, those behind the last one, or all; and
+    /// some that do not ascend, or are negative. Devices do not ask for that.
     pub fn uncovering(long: bool, len: usize) -> Vec<Self> {
         let (third, half) = (len / 3, len / 2);
         let offsets = [
@@ -155,10 +155,11 @@ impl Heads {
             vec![0, 0],
             vec![len; 3],
             vec![half, third, len],
+            vec![0, third, half, -1_i64 as usize],
         ];
         let source = |offsets: Vec<usize>| match long {
             true => HeadSource::LongOffsets(offsets.into_iter().map(|offset| offset as u64).collect()),
-            false => HeadSource::Offsets(offsets.into_iter().map(|offset| offset as u32).collect()),
+            false => HeadSource::Offsets(offsets.into_iter().map(|offset| offset as i32).collect()),
         };
         offsets.map(|offsets| Heads { begins: vec![false; len], source: source(offsets) }).into()
     }
@@ -167,7 +168,7 @@ impl Heads {
     pub fn with_an_empty_one_at_the_end(mut self) -> Self {
         let len = self.begins.len();
         match &mut self.source {
-            HeadSource::Offsets(offsets) => offsets.extend([len as u32; 2]),
+            HeadSource::Offsets(offsets) => offsets.extend([len as i32; 2]),
             HeadSource::LongOffsets(offsets) => offsets.extend([len as u64; 2]),
             _ => {}
         }
@@ -179,7 +180,7 @@ impl Heads {
         let between = |offsets: Vec<usize>| offsets.windows(2).map(|pair| pair[0].min(len)..pair[1].min(len)).collect();
         match &self.source {
             HeadSource::Rows(row) => (0..len / row).map(|index| index * row..(index + 1) * row).collect(),
-            HeadSource::Offsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
+            HeadSource::Offsets(offsets) => between(offsets.iter().map(|offset| *offset as u32 as usize).collect()),
             HeadSource::LongOffsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
             _ => Vec::new(),
         }

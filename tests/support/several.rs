@@ -81,6 +81,50 @@ impl ColumnsOperator for Splitter {
 /// Three times this is 2^32 and a little more.
 const FAR: u32 = 0x5555_5556;
 
+/// A number, and where the sum up to it goes.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Posted {
+    /// The place; nowhere if it is negative.
+    pub place: i32,
+    /// The number, or the sum.
+    pub sum: u32,
+}
+
+/// Sums that go to signed places.
+#[derive(Clone, Copy, Debug)]
+pub struct Post;
+
+#[scan_op]
+impl ScanOp for Post {
+    type Input = Posted;
+    type State = Posted;
+    type Output = Posted;
+    fn lift(x: Posted) -> Posted {
+        x
+    }
+    fn combine(a: Posted, b: Posted) -> Posted {
+        Posted { place: b.place, sum: a.sum.wrapping_add(b.sum) }
+    }
+}
+
+impl ColumnsOperator for Post {
+    fn new() -> Self {
+        Post
+    }
+    /// Some places lead nowhere, as negative numbers do, and the largest one.
+    fn inputs(len: usize, seed: u64) -> Vec<Posted> {
+        let place = |index: usize| match index * 16 / len.max(1) {
+            9 => [-1, -2, i32::MIN, i32::MAX][index % 4],
+            _ => index as i32,
+        };
+        (0..len).map(|index| Posted { place: place(index), sum: mixed(index as u64 + seed) as u32 }).collect()
+    }
+    fn initial_value() -> Posted {
+        Posted { place: -1, sum: 9 }
+    }
+}
+
 /// Two pairs of numbers.
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]

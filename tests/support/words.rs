@@ -36,6 +36,7 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
     // A scan is never consumed.
     same("by_keys", sums.by_keys(&[7_u64, 7, 8, 8, 8, 7]).run(&x)?, vec![1, 3, 3, 7, 12, 6])?;
     same("by_flags", sums.by_flags(&[false, true, false, false, true, false]).run(&x)?, vec![1, 2, 5, 9, 5, 11])?;
+    same("by_bits_at", sums.by_bits_at(&[0xff_u8, 0b1010_0101], 9).run(&x)?, vec![1, 2, 5, 9, 5, 11])?;
     same("by_bits", sums.by_bits(&[0b010010]).run(&x)?, vec![1, 2, 5, 9, 5, 11])?;
     same("by_offsets", sums.by_offsets(&[0_u32, 1, 4]).run(&x)?, vec![1, 2, 5, 9, 5, 11])?;
     same("rows", sums.rows(3).run(&x)?, vec![1, 3, 6, 4, 9, 15])?;

@@ -23,7 +23,7 @@ fn calls(
     sums.by_keys(&on_device).run(&[1.0, 2.0])?;
     sums.on(&stream).by_keys(&vec![7_u32, 8]).run(&stream.clone_htod(&[1.0, 2.0]).unwrap())?;
     sums.on(&stream).run(&vec![1.0_f32, 2.0])?;
-    sums.by_offsets(&[0_i64, 2]).run(&[1.0, 2.0])?;
+    sums.by_offsets(&[0_i16, 2]).run(&[1.0, 2.0])?;
     sums.rows(1).init_each(&[1_u8, 2]).run(&[1.0, 2.0])?;
     Ok(())
 }

@@ -20,14 +20,13 @@ pub enum AxisError {
     },
     /// The shape has no such axis.
     #[error(
-        "axis {} of an array of {dimensions} dimensions: the first axis is 0, the last one is {}, and none is counted from the \
-         end",
-        // A negative number that was made a `usize` is shown as it was.
-        *axis as isize, dimensions - 1
+        "axis {axis} of an array of {dimensions} dimensions: axes are 0 to {}, or -1 to -{dimensions} from the last one \
+         on",
+        dimensions - 1
     )]
     NoSuchAxis {
-        /// The axis.
-        axis: usize,
+        /// The axis, or the largest number if it is larger.
+        axis: isize,
         /// Dimensions of the array.
         dimensions: usize,
     },
@@ -66,6 +65,7 @@ pub enum AxisError {
 /// use scan_runtime::Axis;
 ///
 /// let sequences = Axis::of(&[8, 65536, 1536], 1)?;
+/// assert_eq!(sequences, Axis::of(&[8, 65536, 1536], -2)?);
 /// assert_eq!((sequences.len(), sequences.input_len()), (8 * 65536 * 1536, 8 * 65536 * 1536));
 /// // A matrix of 3 by 4 with its columns one after the other, of 5 elements each, the last of them unused.
 /// let matrix = Axis::of(&[3, 4], 0)?.input_strides(&[1, 5])?;
@@ -81,19 +81,20 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of a contiguous array, counted from 0.
+    /// An axis of a contiguous array: an integer of any type, which counts from 0, or from -1, the last axis, down.
     ///
     /// # Errors
     ///
     /// [`AxisError::Dimensions`], [`AxisError::NoSuchAxis`] and [`AxisError::TooLarge`].
-    pub fn of(shape: &[usize], axis: usize) -> Result<Self, AxisError> {
+    pub fn of(shape: &[usize], axis: impl TryInto<isize>) -> Result<Self, AxisError> {
         let dimensions = shape.len();
         if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
             return Err(AxisError::Dimensions { dimensions });
         }
-        if axis >= dimensions {
-            return Err(AxisError::NoSuchAxis { axis, dimensions });
-        }
+        let axis = axis.try_into().unwrap_or(isize::MAX);
+        let from_first = if axis < 0 { dimensions.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
+        let no_such_axis = AxisError::NoSuchAxis { axis, dimensions };
+        let axis = from_first.filter(|&axis| axis < dimensions).ok_or(no_such_axis)?;
         let mut strides = vec![1; dimensions];
         for k in (1..dimensions).rev() {
             strides[k - 1] = shape[k].checked_mul(strides[k]).ok_or_else(|| too_large(shape))?;
@@ -161,6 +162,16 @@ impl Axis {
         Ok(self.memory(strides))
     }
 
+    /// Of an array of this shape with strides of its own: which item is the element of index 0 in each dimension, and
+    /// how many items the strides reach. The first item is the one that lies lowest.
+    #[doc(hidden)]
+    pub fn first_and_len(&self, own: &[isize]) -> Result<(usize, usize), AxisError> {
+        let lengths: Vec<usize> = own.iter().map(|stride| stride.unsigned_abs()).collect();
+        let len = self.len_with(&lengths)?;
+        let down = own.iter().map(|stride| stride.min(&0).unsigned_abs()).collect::<Vec<_>>();
+        Ok((self.memory(&down).saturating_sub(1), len))
+    }
+
     /// Elements of each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -220,7 +231,7 @@ impl Axis {
 
     /// The same where some arrays of the input have these strides of their own.
     #[doc(hidden)]
-    pub fn layout_with(&self, own: &[&[usize]]) -> ColumnLayout {
+    pub fn layout_with(&self, own: &[&[isize]]) -> ColumnLayout {
         // Of an array with a value for each column: contiguous, of the shape without the axis.
         let mut value_strides = vec![1; self.shape.len()];
         for k in (1..self.shape.len()).rev() {
@@ -229,8 +240,9 @@ impl Axis {
         }
         let arrays = [&self.input_strides[..], &self.output_strides, &value_strides];
         let strides_of = |k: usize| {
-            let strides = arrays.iter().chain(own).map(|strides| strides.get(k).copied().unwrap_or(0));
-            strides.map(|stride| stride as u64).collect::<Vec<_>>()
+            // Kernels add the bits of negative strides, whose sums wrap around to the right places.
+            let own = own.iter().map(|strides| strides.get(k).map_or(0, |stride| *stride as u64));
+            arrays.iter().map(|strides| strides[k] as u64).chain(own).collect::<Vec<_>>()
         };
         let others = (0..self.shape.len()).filter(|&k| k != self.axis && self.shape[k] != 1);
         let mut dimensions: Vec<Dimension> =
@@ -249,7 +261,9 @@ impl Axis {
         if self.shape[self.axis] <= 1 {
             steps.fill(1); // where there is but one row, no step is ever made
         }
-        ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged }
+        let firsts =
+            own.iter().map(|strides| self.first_and_len(strides).map_or(0, |(first, _)| first as u64)).collect();
+        ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged, firsts }
     }
 }
 
@@ -288,7 +302,8 @@ const OWN: usize = 3;
 impl Dimension {
     /// Whether the two are one: an index of `outer` leads just beyond this one.
     fn contains_next(&self, outer: &Dimension) -> bool {
-        self.strides.iter().zip(&outer.strides).all(|(stride, next)| stride.checked_mul(self.extent) == Some(*next))
+        let reach = |stride: u64| (stride as i64).checked_mul(self.extent as i64);
+        self.strides.iter().zip(&outer.strides).all(|(&stride, &next)| reach(stride) == Some(next as i64))
     }
 }
 
@@ -302,6 +317,8 @@ pub struct ColumnLayout {
     steps: Vec<u64>,
     /// The innermost first.
     dimensions: Vec<Dimension>,
+    /// Which item of each array with strides of its own is the first element.
+    firsts: Vec<u64>,
 }
 
 impl ColumnLayout {
@@ -317,7 +334,7 @@ impl ColumnLayout {
 
     /// One column of contiguous elements.
     pub fn of_one_column(length: u64) -> Self {
-        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new() }
+        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new(), firsts: Vec::new() }
     }
 
     /// Contiguous columns, one behind the other.
@@ -378,6 +395,12 @@ impl ColumnLayout {
             }
         }
         words
+    }
+
+    /// Which item the pointer of the kernels' `Strided` points to, of the array with strides of its own of this number.
+    #[doc(hidden)]
+    pub fn strided_first(&self, number: usize) -> u64 {
+        self.firsts.get(number).copied().unwrap_or(0)
     }
 
     /// What the kernels' `Strided` holds behind the pointer, of the array with strides of its own of this number.
@@ -492,17 +515,27 @@ mod tests {
     }
 
     #[test]
+    fn negative_axes_count_from_the_last_one() {
+        let shape = [2, 3, 4, 5];
+        for axis in 0..4_usize {
+            assert_eq!(Axis::of(&shape, axis as isize - 4), Axis::of(&shape, axis));
+        }
+        assert_eq!(Axis::of(&shape, -1).unwrap().axis(), 3);
+        assert_eq!(Axis::of(&shape, -4_i64).unwrap().axis(), 0);
+        assert!(Axis::of(&shape, -5_i8).is_err() && Axis::of(&shape, isize::MIN).is_err());
+    }
+
+    #[test]
     fn impossible_axes_are_errors_with_the_reason() {
         let axis = || Axis::of(&[3, 4], 0).unwrap();
         assert_eq!(Axis::of(&[], 0), Err(AxisError::Dimensions { dimensions: 0 }));
         assert_eq!(Axis::of(&[1; 9], 0), Err(AxisError::Dimensions { dimensions: 9 }));
         assert!(Axis::of(&[2; 8], 7).is_ok());
         assert_eq!(Axis::of(&[3, 4], 2), Err(AxisError::NoSuchAxis { axis: 2, dimensions: 2 }));
-        let message = Axis::of(&[3, 4], -3_isize as usize).unwrap_err().to_string();
-        assert!(
-            message.starts_with("axis -3 of an array of 2 dimensions") && message.contains("from the end"),
-            "{message}"
-        );
+        let message = Axis::of(&[3, 4], -3).unwrap_err().to_string();
+        assert_eq!(message, "axis -3 of an array of 2 dimensions: axes are 0 to 1, or -1 to -2 from the last one on");
+        // A difference below zero of a build that wraps around is no axis.
+        assert_eq!(Axis::of(&[3, 4], usize::MAX), Err(AxisError::NoSuchAxis { axis: isize::MAX, dimensions: 2 }));
         assert_eq!(axis().strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert_eq!(axis().output_strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert!(matches!(axis().output_strides(&[usize::MAX, 1]), Err(AxisError::TooLarge { .. })));
@@ -564,6 +597,27 @@ mod tests {
         assert_eq!(axis.layout_with(&[&[0, 3, 0, 0]]).dimensions().count(), 2);
         assert_eq!([axis.len_with(&[27, 3, 1, 0]), axis.len_with(&[0, 0, 0, 5])], [Ok(54), Ok(16)]);
         assert_eq!(axis.len_with(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 4 }));
+    }
+
+    /// The first element of an inverted dimension lies last. Dimensions that are inverted alike are one.
+    #[test]
+    fn strides_of_an_array_may_be_negative() {
+        let axis = Axis::of(&[2, 9, 3, 4], 1).unwrap();
+        assert_eq!(axis.first_and_len(&[108, -12, 4, -1]), Ok((8 * 12 + 3, 216)));
+        assert_eq!(axis.first_and_len(&[0, 3, -1, 0]), Ok((2, 27)));
+        assert_eq!(Axis::of(&[0, 4], 1).unwrap().first_and_len(&[-4, -1]), Ok((0, 0)));
+        assert_eq!(Axis::of(&[1, 4], 1).unwrap().first_and_len(&[-4, -1]), Ok((3, 4)));
+        let too_large = axis.first_and_len(&[isize::MIN, 12, 4, 1]);
+        assert!(matches!(too_large, Err(AxisError::TooLarge { .. })), "{too_large:?}");
+        assert!(matches!(axis.first_and_len(&[-1]), Err(AxisError::Strides { strides: 1, dimensions: 4 })));
+        let layout = axis.layout_with(&[&[108, -12, -4, -1], &[108, 12, -4, 1]]);
+        assert_eq!(layout.dimensions().map(|(extent, _)| extent).collect::<Vec<_>>(), [4, 3, 2]);
+        let words = |number| layout.strided_words(number).map(|word| word as i64).collect::<Vec<_>>();
+        assert_eq!(words(0), [-12, -1, -4, 108, 0, 0, 0, 0]);
+        assert_eq!(words(1), [12, 1, -4, 108, 0, 0, 0, 0]);
+        assert_eq!([0, 1, 2].map(|number| layout.strided_first(number)), [8 * 12 + 11, 8, 0]);
+        let alike = axis.layout_with(&[&[108, -12, -4, -1]]);
+        assert_eq!(alike.dimensions().map(|(extent, _)| extent).collect::<Vec<_>>(), [12, 2]);
     }
 
     #[test]

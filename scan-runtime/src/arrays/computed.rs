@@ -23,13 +23,13 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
-/// which is `u32`, `u64` or `usize`: mutable slices, or slices and mutable views of device memory, each of any length.
-/// Leave a field that is not wanted out of the output: nothing is [discarded](discard) here. An operator skips an
-/// element by the largest place, such as `u32::MAX`. Other results stay what they are. Of several elements with one
-/// place any one stays.
+/// which is `u32`, `u64`, `usize`, `i32` or `i64`: mutable slices, or slices and mutable views of device memory, each
+/// of any length. Leave a field that is not wanted out of the output: nothing is [discarded](discard) here. An operator
+/// skips an element by the largest place, such as `u32::MAX`, or by -1 where places are signed. Other results stay what
+/// they are. Of several elements with one place any one stays.
 ///
-/// Every other place has to be in each array. The number before the largest one is in none: an operator gives it where
-/// the number of the place does not fit the type.
+/// Every other place has to be in each array. The unsigned number before the largest one is in none, and neither is a
+/// negative number: an operator gives it where the number of the place does not fit the type.
 ///
 /// - In host memory a place beyond an array is [`Error::ComputedIndex`]; what is written then is unspecified. To learn how much room
 ///   the results take, run into [`discard`] for each field, with the total.
@@ -169,7 +169,7 @@ pub fn scatter_by_output<Arrays>(arrays: Arrays) -> ScatterByOutput<Arrays> {
 #[diagnostic::on_unimplemented(
     message = "the first field of the output, `{P}`, has not a place for each item of the field `{Self}`",
     label = "not a place for each item of `{Self}`",
-    note = "the first field is a place, `u32`, `u64` or `usize`, or an array of places; then each other field is an array of as many items"
+    note = "the first field is a place, `u32`, `u64`, `usize`, `i32` or `i64`, or an array of places; then each other field is an array of as many items"
 )]
 pub unsafe trait PlacedAt<P>: ScanElement {
     #[doc(hidden)]
@@ -177,29 +177,29 @@ pub unsafe trait PlacedAt<P>: ScanElement {
     /// What goes to a place.
     type Item: ScanElement;
     /// The number of places in an array, however long it is: an array of more items has none for the rest. The two
-    /// largest numbers are no places. The largest one skips an item. The one before it is beyond every array, which is
-    /// what an operator gives whose count is at its end.
+    /// largest numbers are no places, nor are negative ones. All bits set, which is the largest number or -1, skip an
+    /// item. The number before it is beyond every array, which is what an operator gives whose count is at its end.
     #[doc(hidden)]
     const PLACES: usize;
     /// The first of the places that are not in an array of so many items, and do not skip an item.
     #[doc(hidden)]
-    fn beyond(places: &P, len: usize) -> Option<usize>;
+    fn beyond(places: &P, len: usize) -> Option<i128>;
     /// Writes what has a place in the array.
     #[doc(hidden)]
     fn put(self, places: P, results: &mut [Self::Item]);
 }
 
 macro_rules! placed {
-    ($($place:ty)*) => {$(
+    ($($place:ty: $places:expr;)*) => {$(
         // SAFETY: the one item is the field.
         unsafe impl<T: ScanElement> PlacedAt<$place> for T {
             const SEALED: Sealed = Sealed;
             type Item = T;
-            const PLACES: usize = <$place>::MAX as usize - 1;
+            const PLACES: usize = $places;
             #[inline]
-            fn beyond(place: &$place, len: usize) -> Option<usize> {
-                let is_beyond = place.index() >= len.min(<T as PlacedAt<$place>>::PLACES) && *place != <$place>::MAX;
-                is_beyond.then(|| place.index())
+            fn beyond(place: &$place, len: usize) -> Option<i128> {
+                let is_beyond = place.index() >= len.min(<T as PlacedAt<$place>>::PLACES) && *place != !0;
+                is_beyond.then(|| place.number())
             }
             #[inline]
             fn put(self, place: $place, results: &mut [T]) {
@@ -216,7 +216,7 @@ macro_rules! placed {
             type Item = T;
             const PLACES: usize = <T as PlacedAt<$place>>::PLACES;
             #[inline]
-            fn beyond(places: &[$place; K], len: usize) -> Option<usize> {
+            fn beyond(places: &[$place; K], len: usize) -> Option<i128> {
                 places.iter().find_map(|place| <T as PlacedAt<$place>>::beyond(place, len))
             }
             #[inline]
@@ -229,7 +229,13 @@ macro_rules! placed {
     )*};
 }
 
-placed! { u32 u64 usize }
+placed! {
+    u32: u32::MAX as usize - 1;
+    u64: u64::MAX as usize - 1;
+    usize: usize::MAX - 1;
+    i32: 1 << 31;
+    i64: 1 << 63;
+}
 
 /// Whether each place that the operator has computed, for elements from `start` on, is in an array of `len` items, or
 /// skips an item.

@@ -30,10 +30,12 @@ impl<T: ScanElement, P: ScanElement, M: Memory> Clone for Gather<'_, T, P, M> {
 
 impl<T: ScanElement, P: ScanElement, M: Memory> Copy for Gather<'_, T, P, M> {}
 
-/// An input in which item `i` is `values[places[i]]`. It is as long as `places`, which are `u32`, `u64` or `usize`.
+/// An input in which item `i` is `values[places[i]]`. It is as long as `places`, which are `u32`, `u64`,
+/// `usize`, `i32` or `i64`.
 ///
-/// A place that is not in `values` is [`Error::IndexOutOfBounds`]. In device memory, which the host does not read, the
-/// item is the last of the values there; without values there is none, which is [`Error::NothingToGather`].
+/// A place that is not in `values`, such as a negative one, is [`Error::IndexOutOfBounds`]. In device memory, which the
+/// host does not read, the item is the last of the values there (the last that an `i32` can reach, where there are more
+/// than 2³¹ of them); without values there is none, which is [`Error::NothingToGather`].
 pub fn gather<'a, T: ScanElement, P: SegmentOffset, M: Memory>(
     values: &'a (impl Array<T, M> + ?Sized),
     places: &'a (impl Array<P, M> + ?Sized),
@@ -47,7 +49,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> HostInput<T> for Gather<'_, T, P> 
     type Layout = One;
     type At = *const T;
     type Shape = Flat;
-    const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::TYPE.width())];
     type Held = Vec<T>;
     #[inline]
     fn items(&self, lengths: &mut Lengths) {
@@ -70,13 +72,13 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceInput<T> for Gather<'_, T, P
     const SEALED: Sealed = Sealed;
     type Layout = One;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.count()), self.values.count());
+        let (kind, len, count) = (ArrayKind::Places(P::TYPE.width()), Some(self.places.count()), self.values.count());
         let streams = [Some(self.values.stream()), Some(self.places.stream())];
         each(Described { kind, len, count, streams, strides: &[] });
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_pointer(self.values.pointer(stream));
-        words.push(self.values.count() as u64);
+        words.push(P::TYPE.reached(self.values.count()));
         words.push_pointer(self.places.pointer(stream));
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn check_places<P: SegmentOffset>(
 ) -> Result<(), Error> {
     match places.iter().position(|place| place.index() >= count) {
         Some(position) => {
-            Err(Error::IndexOutOfBounds { what, array, position, index: places[position].index(), len: count })
+            Err(Error::IndexOutOfBounds { what, array, position, index: places[position].number(), len: count })
         }
         None => Ok(()),
     }

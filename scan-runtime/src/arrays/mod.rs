@@ -17,7 +17,7 @@
 //! | with the feature `ndarray` and [along an axis](crate::Scan::along): an array or view | `&x`, `x.view()` | `&mut y`, `y.view_mut()` |
 //! | an item for each element, at a place from another array | [`gather`] | [`scatter`] |
 //! | the item before each element, or the one after it, with an edge value | [`previous`], [`next`] | |
-//! | an item for each element along an axis, at strides of its own, which may repeat it | [`strided`] | |
+//! | an item for each element along an axis, at strides of its own, which may be 0 or negative | [`strided`] | |
 //! | items for some elements, at places that the operator computes: none, one, or up to `K` an element | | [`scatter_by_output`] |
 //! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
 //!

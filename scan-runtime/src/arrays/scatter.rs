@@ -22,11 +22,12 @@ pub struct Scatter<'a, T: ScanElement, P: ScanElement, M: Memory = Host> {
 }
 
 /// An output whose item `i` becomes `results[places[i]]`; other results stay what they are. It is as long as `places`,
-/// which are `u32`, `u64` or `usize`.
+/// which are `u32`, `u64`, `usize`, `i32` or `i64`.
 ///
-/// A place that is not in `results` is [`Error::IndexOutOfBounds`]. Of several items with one place the last one stays.
-/// In device memory, which the host does not read, an item whose place is not in `results` is not written, and of
-/// several items with one place any one stays, or, of items of more than one word, words of several.
+/// A place that is not in `results`, such as a negative one, is [`Error::IndexOutOfBounds`]. Of several items with one
+/// place the last one stays. In device memory, which the host does not read, an item whose place is not in `results` is
+/// not written, and of several items with one place any one stays, or, of items of more than one word, words of
+/// several.
 pub fn scatter<'a, T: ScanElement, P: SegmentOffset, M: Memory>(
     results: &'a mut (impl ArrayMut<T, M> + ?Sized),
     places: &'a (impl Array<P, M> + ?Sized),
@@ -46,7 +47,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostOutput<T> for Scatter<'a, 
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *mut T;
-    const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::WIDTH)];
+    const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::TYPE.width())];
     type Held = Scattering<'a, T, P>;
     #[inline]
     fn items(&mut self, lengths: &mut Lengths) {
@@ -83,12 +84,12 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceOutput<T> for Scatter<'_, T,
     const SEALED: Sealed = Sealed;
     type Layout = One;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
-        let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.count()), self.results.count());
+        let (kind, len, count) = (ArrayKind::Places(P::TYPE.width()), Some(self.places.count()), self.results.count());
         let streams = [Some(self.results.stream()), Some(self.places.stream())];
         each(Described { kind, len, count, streams, strides: &[] });
     }
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        let count = self.results.count() as u64;
+        let count = P::TYPE.reached(self.results.count());
         words.push_pointer(self.results.pointer(stream));
         words.push(count);
         words.push_pointer(self.places.pointer(stream));

@@ -19,7 +19,17 @@ use {
 /// An input with strides of its own, made by [`strided`].
 pub struct Strided<'a, T: ScanElement, M: Memory = Host> {
     items: M::Array<'a, T>,
-    strides: &'a [usize],
+    strides: [isize; MOST_STRIDES],
+    count: usize,
+}
+
+/// One more than an array may have.
+const MOST_STRIDES: usize = 9;
+
+impl<T: ScanElement, M: Memory> Strided<'_, T, M> {
+    fn strides(&self) -> &[isize] {
+        &self.strides[..self.count]
+    }
 }
 
 impl<T: ScanElement, M: Memory> Clone for Strided<'_, T, M> {
@@ -33,7 +43,10 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// An input of a scan along an [axis](crate::Scan::along) that has strides of its own, in items: one for each dimension
 /// of the shape, whatever the strides of the axis are. The item of the element at `i, j, …` is the item number `i *
 /// strides[0] + j * strides[1] + …`. A stride of 0 repeats items along a dimension. There are as many items as the
-/// strides reach, or more.
+/// strides reach, or more. Strides are integers of any type.
+///
+/// A negative stride inverts a dimension, as in a view of numpy that is sliced by `[::-1]`: its first index has the
+/// item that lies last. To all numbers of items above, `-stride * (extent - 1)` is added, so that the smallest one is 0.
 ///
 /// In host memory the items are copied before the scan. In device memory kernels read each where it is; where a stride
 /// of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by
@@ -77,6 +90,35 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
+/// Gates that lie from the last token to the first:
+///
+/// ```
+/// # use scan_runtime::{Axis, ScanOp, Scanner, arrays, scan_element, scan_op};
+/// #
+/// # #[scan_element]
+/// # #[derive(Clone, Copy)]
+/// # struct Step { gate: i32, token: i32 }
+/// #
+/// # struct Recurrence;
+/// #
+/// # #[scan_op]
+/// # impl ScanOp for Recurrence {
+/// #     type Input = Step;
+/// #     type State = Step;
+/// #     type Output = i32;
+/// #     fn lift(step: Step) -> Step { step }
+/// #     fn combine(a: Step, b: Step) -> Step {
+/// #         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
+/// #     }
+/// #     fn project(h: Step) -> i32 { h.token }
+/// # }
+/// let (gates, tokens, mut states) = ([3, 2, 1], [1, 1, 1], [0; 3]);
+/// let scan = Scanner::new()?.scan(Recurrence);
+/// scan.along(Axis::of(&[3], 0)?).run_into((arrays::strided(&gates, &[-1]), &tokens), &mut states)?;
+/// assert_eq!(states, [1, 3, 10]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Of a run: [`AxisError::Strides`](crate::AxisError::Strides) for another number of strides than dimensions,
@@ -84,17 +126,21 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// [`Error::AxisRepeats`] in host memory where the strides of the axis itself repeat items.
 pub fn strided<'a, T: ScanElement, M: Memory>(
     items: &'a (impl Array<T, M> + ?Sized),
-    strides: &'a [usize],
+    strides: &[impl TryInto<isize> + Copy],
 ) -> Strided<'a, T, M> {
-    Strided { items: items.array(), strides }
+    let mut numbers = [0; MOST_STRIDES];
+    // Larger ones than the largest reach beyond any array, as that does.
+    let given = strides.iter().map(|&stride| stride.try_into().unwrap_or(isize::MAX));
+    numbers.iter_mut().zip(given).for_each(|(number, stride)| *number = stride);
+    Strided { items: items.array(), strides: numbers, count: strides.len().min(MOST_STRIDES) }
 }
 
-/// Checks that an array has so many items as its strides reach.
-pub(crate) fn check_strided(array: usize, axis: &Axis, strides: &[usize], found: usize) -> Result<(), Error> {
-    let expected = axis.len_with(strides)?;
+/// Which item is the first element of an array, which has to have as many items as its strides reach.
+pub(crate) fn check_strided(array: usize, axis: &Axis, strides: &[isize], found: usize) -> Result<usize, Error> {
+    let (first, expected) = axis.first_and_len(strides)?;
     match found < expected {
         true => Err(Error::StridedLength { array, found, expected, shape: axis.shape().to_vec() }),
-        false => Ok(()),
+        false => Ok(first),
     }
 }
 
@@ -137,12 +183,17 @@ unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
     }
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
         let Some(axis) = lanes.axis else { return Err(Error::NoAxis { array }) };
-        check_strided(array, axis, self.strides, self.items.len())?;
+        let first = check_strided(array, axis, self.strides(), self.items.len())?;
         check_apart(array, axis)?;
         let mut items = room(lanes.len)?;
-        items.extend(self.items.first().into_iter().flat_map(|first| std::iter::repeat_n(*first, lanes.len)));
+        items.extend(self.items.first().into_iter().flat_map(|item| std::iter::repeat_n(*item, lanes.len)));
         let (strides, _) = axis.both_strides();
-        each_place(axis.shape(), [strides, self.strides], |_, [to, from]| items[to] = self.items[from]);
+        each_place(axis.shape(), [strides], |index, [to]| {
+            let step = |from: usize, (index, stride): (&usize, &isize)| {
+                from.wrapping_add_signed(stride.wrapping_mul(*index as isize))
+            };
+            items[to] = self.items[index.iter().zip(self.strides()).fold(first, step)];
+        });
         Ok(items)
     }
     fn at(held: &Vec<T>) -> *const T {
@@ -157,10 +208,9 @@ unsafe impl<T: ScanElement> DeviceInput<T> for Strided<'_, T, Device> {
     type Layout = One;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         let slice = Described::of_slice(ArrayKind::Strided, self.items.count(), self.items.stream());
-        each(Described { len: None, strides: self.strides, ..slice });
+        each(Described { len: None, strides: self.strides(), ..slice });
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.items.pointer(stream));
-        words.push_strides();
+        words.push_strided(self.items.pointer(stream), size_of::<T>());
     }
 }

@@ -129,7 +129,8 @@ impl Call<'_> {
         }
         let initial_values = self.heads.initial_values.map_or(&[][..], InitialValues::bytes);
         let HostTotals { at: total, bytes: total_bytes } = totals;
-        let memory = HostMemory { heads: self.heads.bytes, initial_values, total, total_bytes, ..host.memory() };
+        let heads = self.heads.of_all(host.len)?;
+        let memory = HostMemory { heads: &heads, initial_values, total, total_bytes, ..host.memory() };
         let task = host.request(self.request).task(self.shape());
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the totals.
         unsafe { self.through(device, &memory, host.len, &task) }

@@ -406,6 +406,11 @@ fn short_segments_equal_a_plain_loop() {
                 let begins: Vec<bool> = (0..len as u64).map(begins).collect();
                 let words = begins.chunks(32).map(|word| (0..).zip(word).map(|(i, &bit)| u32::from(bit) << i).sum());
                 let words: Vec<u32> = words.collect();
+                // The same in bytes, behind bits that are set, and without any behind the last one.
+                let first = 5 + turn;
+                let behind: Vec<bool> = [vec![true; first], begins.clone()].concat();
+                let bytes = behind.chunks(8).map(|byte| (0..).zip(byte).map(|(i, &bit)| u8::from(bit) << i).sum());
+                let bytes: Vec<u8> = bytes.collect();
                 let numbers = begins.iter().scan(0_u64, |number, &begins| {
                     *number += u64::from(begins);
                     Some(*number)
@@ -420,6 +425,7 @@ fn short_segments_equal_a_plain_loop() {
                 let sources = [
                     Heads::flags(&begins),
                     Heads::bits(&words),
+                    Heads::bits_at(&bytes, first),
                     Heads::keys(&k1),
                     Heads::keys(&k2),
                     Heads::keys(&k3),
@@ -830,7 +836,7 @@ fn the_planner_accepts_every_usual_scan() {
             assert!(super::surely_planned(&First::<N>, &Heads::NONE, Needs::default()));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
-            scan().by_bits(&[]).plan().unwrap();
+            scan().by_bits::<u32>(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
             let keys = [[0_u8; N]];
             assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), Needs::default()));

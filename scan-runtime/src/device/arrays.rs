@@ -152,7 +152,7 @@ pub struct Described<'s> {
     pub(crate) count: usize,
     pub(crate) streams: [Option<&'s Arc<CudaStream>>; 2],
     /// The strides of its own, if it has some.
-    pub(crate) strides: &'s [usize],
+    pub(crate) strides: &'s [isize],
 }
 
 impl<'s> Described<'s> {
@@ -197,10 +197,13 @@ impl<'s> Words<'s> {
         self.push(self.row.unwrap_or(items) as u64);
     }
 
-    /// The strides of the next array that has its own.
-    pub(crate) fn push_strides(&mut self) {
+    /// The next array that has strides of its own, of items of so many bytes: where its first element is, and the
+    /// strides.
+    pub(crate) fn push_strided(&mut self, (items, guard): (sys::CUdeviceptr, SyncOnDrop<'s>), bytes: usize) {
         let number = self.strided;
         self.strided += 1;
+        let first = self.layout.map_or(0, |layout| layout.strided_first(number));
+        self.push_pointer((items + first * bytes as u64, guard));
         if let Some(layout) = self.layout {
             layout.strided_words(number).for_each(|word| self.push(word));
         }
@@ -233,7 +236,7 @@ pub(crate) struct Found<'s> {
     lengths: Lengths,
     kinds: ArrayVec<ArrayKind, MOST_ARRAYS>,
     /// Those with strides of their own: which ones, their items, and the strides.
-    pub(crate) strided: ArrayVec<(usize, usize, &'s [usize]), MOST_ARRAYS>,
+    pub(crate) strided: ArrayVec<(usize, usize, &'s [isize]), MOST_ARRAYS>,
     /// The first array that has places among no items.
     pub(crate) empty: Option<usize>,
     foreign: Option<Error>,

@@ -443,13 +443,13 @@ impl<'a> DeviceCall<'a> {
             (None, Some(_)) => match self.heads.kind {
                 HeadKind::None => len == 0,
                 HeadKind::Rows { .. } | HeadKind::Offsets(_) => results == 0,
-                HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => false,
+                HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => false,
             },
         }
     }
 
     /// How arrays are strided, where some have strides of their own.
-    fn own_layout(&self, strided: &[(usize, usize, &[usize])]) -> Result<Option<ColumnLayout>, Error> {
+    fn own_layout(&self, strided: &[(usize, usize, &[isize])]) -> Result<Option<ColumnLayout>, Error> {
         let Some(AxisLayout { axis, .. }) = self.axis.as_deref() else { return Ok(None) };
         for &(array, found, strides) in strided {
             check_strided(array, axis, strides, found)?;
@@ -482,7 +482,7 @@ impl<'a> DeviceCall<'a> {
         total: sys::CUdeviceptr,
     ) -> Result<(), Error> {
         let (stream, len) = (self.stream(), buffers.len as usize);
-        let (heads, _reading_heads) = self.heads.pointer(stream);
+        let (heads, _reading_heads) = self.heads.pointer(stream)?;
         let len_on_device = self.len.map(|len| len.pointer(stream));
         let mut taking = None;
         let (initial, _reading_initial) = match self.initial {

@@ -54,7 +54,10 @@ impl<'a> DeviceHeads<'a> {
 
     /// Whether there are as many as an input of this length requires.
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
-        check_length(self.kind, self.count(), len)
+        match self.kind {
+            HeadKind::Bits(bits) => bits.check_device(self.count(), len),
+            kind => check_length(kind, self.count(), len),
+        }
     }
 
     /// How many segments an input of this length has, where the host can tell.
@@ -69,10 +72,11 @@ impl<'a> DeviceHeads<'a> {
 
     /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is
     /// dropped once the launches are made.
-    pub(crate) fn pointer(&self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
-        match self.memory.map(|memory| memory.pointer(stream)) {
-            Some((pointer, reading)) => (pointer, Some(reading)),
-            None => (0, None),
+    pub(crate) fn pointer(&self, stream: &'a CudaStream) -> Result<(sys::CUdeviceptr, Option<SyncOnDrop<'a>>), Error> {
+        match (self.kind, self.memory.map(|memory| memory.pointer(stream))) {
+            (HeadKind::Bits(bits), Some((pointer, reading))) => Ok((bits.address(pointer)?, Some(reading))),
+            (_, Some((pointer, reading))) => Ok((pointer, Some(reading))),
+            (_, None) => Ok((0, None)),
         }
     }
 }

@@ -221,9 +221,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             CallAxis::Known(along) if along.axis.shape() != shape => {
                 return Err(Error::AxisShapes { first: along.axis.shape().to_vec(), second: shape.clone() });
             }
-            CallAxis::Known(along) => along.axis.axis(),
-            CallAxis::OfArrays(axis) if *axis < 0 => axis.wrapping_add_unsigned(shape.len()) as usize,
-            CallAxis::OfArrays(axis) => *axis as usize,
+            CallAxis::Known(along) => along.axis.axis() as isize,
+            CallAxis::OfArrays(axis) => *axis,
         };
         let mut axis = Axis::of(shape, number)?;
         // New results lie in memory as the elements do.

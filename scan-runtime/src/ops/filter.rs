@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{ScanElement, ScanOp, SegmentOffset, scan_element, scan_op};
+use crate::{ScanElement, ScanOp, scan_element, scan_op};
 
 /// An input of a [`Filter`].
 #[scan_element(crate = crate)]
@@ -78,7 +78,7 @@ pub fn filter<T: ScanElement + Default>() -> Filter<T> {
 }
 
 impl<T> Filter<T> {
-    /// The same operator with places and a count of another type, `u64` for more than 2³² elements.
+    /// The same operator with places and a count of another unsigned type, `u64` or `usize` for more than 2³² elements.
     ///
     /// ```
     /// use scan_runtime::{Scanner, arrays, ops};
@@ -89,7 +89,10 @@ impl<T> Filter<T> {
     /// assert_eq!((count, kept), (Some(2_u64), [10, 30, 0]));
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn places<P: SegmentOffset>(self) -> Filter<T, P> {
+    pub fn places<P>(self) -> Filter<T, P>
+    where
+        Filter<T, P>: ScanOp,
+    {
         Filter { nothing: self.nothing, places: PhantomData }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{ScanElement, ScanOp, SegmentOffset, scan_element, scan_op};
+use crate::{ScanElement, ScanOp, scan_element, scan_op};
 
 /// An input of a [`FlatMap`].
 #[scan_element(crate = crate)]
@@ -72,9 +72,12 @@ pub fn flat_map<T: ScanElement + Default, const K: usize>() -> FlatMap<T, K> {
 }
 
 impl<T, const K: usize> FlatMap<T, K> {
-    /// The same operator with places and a count of another type, `u64` for more than 2³² items; see
-    /// [`Filter::places`](crate::ops::Filter::places).
-    pub fn places<P: SegmentOffset>(self) -> FlatMap<T, K, P> {
+    /// The same operator with places and a count of another unsigned type, `u64` or `usize` for more than 2³²
+    /// items; see [`Filter::places`](crate::ops::Filter::places).
+    pub fn places<P>(self) -> FlatMap<T, K, P>
+    where
+        FlatMap<T, K, P>: ScanOp,
+    {
         FlatMap { nothing: self.nothing, places: PhantomData }
     }
 }

@@ -1,8 +1,8 @@
 //! The words that make a run of a scan or a reduction, over host memory.
 
 use crate::{
-    Along, Array, ArrayMut, HeadFlag, Host, Outcome, PrefixesAndTotal, PrefixesAndTotals, Run, Scan, ScanElement,
-    ScanOp, SegmentOffset,
+    Along, Array, ArrayMut, BitWord, HeadFlag, Host, Outcome, PrefixesAndTotal, PrefixesAndTotals, Run, Scan,
+    ScanElement, ScanOp, SegmentOffset,
 };
 
 /// Ways to restart. Every segment is then a scan of its own; a [reduction](crate::Reduce) gives a result for each, in
@@ -23,8 +23,10 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_flags(flags)
     }
 
-    /// Restarts at every element whose bit is set: bit `i % 32` of word `i / 32`. There are as many words as the input
-    /// needs; the first element begins a segment whatever its bit.
+    /// Restarts at every element whose bit is set. Words are `u8`, `u32`, `u64`, `i32` or `i64`, and of each the least
+    /// significant bit is the first one, as in bitmaps of Apache Arrow: of `u32`, element `i` has bit `i % 32` of word
+    /// `i / 32`. There are as many words as the input needs; bytes may be padded. The first element begins a segment
+    /// whatever its bit.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -34,8 +36,34 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// assert_eq!(scan.by_bits(&[0b01001]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn by_bits<'a>(&'a self, bits: &'a (impl Array<u32, Host> + ?Sized)) -> Run<'a, Op, Host, R> {
+    pub fn by_bits<'a, W: BitWord>(&'a self, bits: &'a (impl Array<W, Host> + ?Sized)) -> Run<'a, Op, Host, R> {
         self.call().by_bits(bits)
+    }
+
+    /// As [`by_bits`](Scan::by_bits), where the first element has bit `first`, as in a slice of an Arrow array. There
+    /// may be more words than the input needs.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// // Elements 9 to 13 of fourteen: 9, 10 and 12 begin segments.
+    /// let bitmap = [0b0000_0001_u8, 0b0001_0110];
+    /// let scan = Scanner::cpu().scan(ops::sum());
+    /// assert_eq!(scan.by_bits_at(&bitmap, 9).run(&[1, 2, 3, 4, 5])?, [1, 2, 5, 4, 9]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// In device memory, after [`on`](Scan::on), kernels read 32 bits at a time. So the bit of the first element is the
+    /// first one at an address that is a multiple of 4, or the run gives
+    /// [`Error::HeadBitsAlignment`](crate::Error::HeadBitsAlignment); and there is memory for a multiple of 32 bits, or
+    /// the run gives [`Error::Length`](crate::Error::Length). Buffers of Arrow that are aligned and padded to 64 bytes
+    /// fulfil both where `first` is a multiple of 32.
+    pub fn by_bits_at<'a, W: BitWord>(
+        &'a self,
+        bits: &'a (impl Array<W, Host> + ?Sized),
+        first: usize,
+    ) -> Run<'a, Op, Host, R> {
+        self.call().by_bits_at(bits, first)
     }
 
     /// Restarts where the key differs from the previous element's: equal neighbours belong together, and a key that
@@ -59,7 +87,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         self.call().by_keys(keys)
     }
 
-    /// Starts a segment at each offset. Offsets must be ascending; a repeated offset is an empty segment and produces
+    /// Starts a segment at each offset, which is `u32`, `u64`, `usize`, `i32` or `i64`. Offsets must be ascending, the
+    /// first one not negative; a repeated offset is an empty segment and produces
     /// no output. The last offset may be the length of the input. Elements before the first offset are a segment, too.
     ///
     /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of

@@ -125,7 +125,7 @@ impl Heads {
 fn plan<Op: TestOperator>(head_source: HeadSource, scan: &Scan<Op>) -> Option<Plan> {
     match head_source {
         HeadSource::Flags => scan.clone().by_flags::<u8>(&[]).plan(),
-        HeadSource::Bits => scan.by_bits(&[]).plan(),
+        HeadSource::Bits => scan.by_bits::<u32>(&[]).plan(),
         HeadSource::Keys => scan.clone().by_keys::<u32>(&[]).plan(),
         HeadSource::Offsets => scan.clone().by_offsets::<u32>(&[]).plan(),
     }

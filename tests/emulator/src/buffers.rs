@@ -97,10 +97,11 @@ impl Buffers {
             [(Argument::Input, "input", arrays.inputs), (Argument::Output, "output", arrays.outputs)]
         {
             let (mut numbers, mut words) = (Vec::new(), Vec::new());
-            let mut add = |buffer, words: &mut Vec<u8>| {
+            // Adds a pointer to a byte of a buffer.
+            let mut add = |buffer, first: usize, words: &mut Vec<u8>| {
                 machine.memory.push(buffer);
                 let buffer = machine.memory.len() as u32;
-                words.extend(u128::from(buffer).to_le_bytes()); // a pointer to its beginning
+                words.extend((u128::from(buffer) | (first as u128) << 64).to_le_bytes());
                 buffer
             };
             for (index, array) in arrays.iter().enumerate() {
@@ -115,16 +116,18 @@ impl Buffers {
                     (_, ArrayKind::Slice) if !keeps => Buffer::uninitialised(name, bytes.len()),
                     _ => Buffer::initialised(name, bytes.clone()),
                 };
-                numbers.push(add(buffer.at(*offset), &mut words));
+                let first = if let ArrayKind::Followed(first, _) = kind { *first } else { 0 };
+                numbers.push(add(buffer.at(*offset), first, &mut words));
                 if matches!(kind, ArrayKind::Places(_) | ArrayKind::Computed) {
                     words.extend(((bytes.len() / item) as u64).to_le_bytes());
                 }
-                if let ArrayKind::Followed(bytes) = kind {
+                if let ArrayKind::Followed(_, bytes) = kind {
                     words.extend(bytes);
                 }
                 if let ArrayKind::Places(places) = kind {
                     add(
                         Buffer::initialised(format!("places of {what}[{index}]"), places.clone()).read_only(),
+                        0,
                         &mut words,
                     );
                 }

@@ -244,8 +244,8 @@ pub enum ArrayKind {
     Computed,
     /// Of the input the number 0, of the output nothing. It holds nothing.
     NoMemory,
-    /// Of the input: a pointer, and these bytes behind it.
-    Followed(Vec<u8>),
+    /// Of the input: a pointer to this byte of it, and these bytes behind the pointer.
+    Followed(usize, Vec<u8>),
 }
 
 /// The arrays of a scan that has several.

@@ -12,7 +12,7 @@ use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
     operators::{AffineU32, MapU32, bits, mixed},
     reference,
-    several::{Reading, Splitter, Tokenizer, digits, digits_of, text, tokens_of},
+    several::{Post, Reading, Splitter, Tokenizer, digits, digits_of, text, tokens_of},
     spans::Spans,
 };
 
@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
     trials.add("kinds_of_arrays", arrays);
+    trials.add("kinds_of_signed_places", signed);
     trials.add("kinds_of_neighbours", neighbours);
     trials.add("kinds_of_strided_arrays", own_strides);
     trials.add("kinds_of_host_arrays_without_memory", host_arrays);
@@ -164,6 +165,58 @@ fn arrays() -> Outcome {
     ensure(matches!(found, Err(Error::HandleMismatch { .. })), || "a handle for slices took indices".to_owned())
 }
 
+/// Signed places and offsets. A negative place of a gathered item is the last one; a result at a negative place is not
+/// written.
+fn signed() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for len in LENGTHS {
+        let (narrow, wide) = (|index: usize| index as i32, |index: usize| index as i64);
+        let mut at: Vec<i32> = (0..len).rev().map(narrow).collect();
+        let mut to: Vec<i64> = (0..len).map(|index| wide((index + 1) % len)).collect();
+        let gates: Vec<u32> = (0..len as u64).map(|index| mixed(index) as u32).collect();
+        (at[len / 2], at[len / 3]) = (-1, i32::MIN);
+        (to[len / 2], to[len / 3]) = (-1, i64::MIN);
+        let gate = |place: &i32| usize::try_from(*place).map_or(gates[len - 1], |place| gates[place]);
+        let input: Vec<Step> = at.iter().map(|place| Step { gate: gate(place), token: 7 }).collect();
+        let results = reference::scan_as(&Recurrence, &ScanSpec::inclusive(), None, &input, None);
+        let mut wanted = vec![9_u32; len];
+        let placed = to.iter().zip(&results).filter(|(place, _)| **place >= 0);
+        placed.for_each(|(place, result)| wanted[*place as usize] = *result);
+        let (gates, tokens) = (stream.clone_htod(&gates)?, stream.clone_htod(&vec![7_u32; len])?);
+        let (at, to, mut states) =
+            (stream.clone_htod(&at)?, stream.clone_htod(&to)?, stream.clone_htod(&vec![9; len])?);
+        let scan = scanner.scan(Recurrence);
+        scan.on(&stream).run_into((gather(&gates, &at), &tokens), scatter(&mut states, &to))?;
+        ensure(stream.clone_dtoh(&states)? == wanted, || format!("gathered and scattered, {len} elements"))?;
+
+        let posted = Post::inputs(len, 3);
+        let (places, numbers): (Vec<i32>, Vec<u32>) = posted.iter().map(|posted| (posted.place, posted.sum)).unzip();
+        let mut wanted = vec![9_u32; len];
+        for posted in reference::scan_as(&Post, &ScanSpec::inclusive(), None, &posted, None) {
+            if let Some(result) = usize::try_from(posted.place).ok().and_then(|place| wanted.get_mut(place)) {
+                *result = posted.sum;
+            }
+        }
+        let (places, numbers) = (stream.clone_htod(&places)?, stream.clone_htod(&numbers)?);
+        let mut sums = stream.clone_htod(&vec![9_u32; len])?;
+        scanner.scan(Post).on(&stream).run_into((&places, &numbers), scatter_by_output((&mut sums,)))?;
+        ensure(stream.clone_dtoh(&sums)? == wanted, || format!("placed by the operator, {len} elements"))?;
+
+        let offsets = [0, len / 3, len / 2, len];
+        let (ones, mut found) = (stream.clone_htod(&vec![1_u32; len])?, stream.alloc_zeros::<u32>(len)?);
+        let segment = |index: usize| offsets.iter().rev().find(|offset| **offset <= index).copied().unwrap_or(0);
+        let wanted: Vec<u32> = (0..len).map(|index| (index - segment(index) + 1) as u32).collect();
+        let (narrow, wide) = (stream.clone_htod(&offsets.map(narrow))?, stream.clone_htod(&offsets.map(wide))?);
+        let sums = scanner.scan(ops::sum::<u32>());
+        sums.on(&stream).by_offsets(&narrow).run_into(&ones, &mut found)?;
+        ensure(stream.clone_dtoh(&found)? == wanted, || format!("offsets of 32 bits, {len} elements"))?;
+        sums.on(&stream).by_offsets(&wide).run_into(&ones, &mut found)?;
+        ensure(stream.clone_dtoh(&found)? == wanted, || format!("offsets of 64 bits, {len} elements"))?;
+    }
+    Ok(())
+}
+
 /// The items before and after each one of device memory, as the CPU gives them of host memory: of the whole, by a call
 /// and by a handle; of rows; along an axis that is not contiguous.
 fn neighbours() -> Outcome {
@@ -208,7 +261,7 @@ fn neighbours() -> Outcome {
 fn own_strides() -> Outcome {
     let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    let cases: [(&[usize], usize, &[usize]); 7] = [
+    let cases: [(&[usize], usize, &[isize]); 10] = [
         (&[500, 300], 0, &[1, 0]),
         (&[8, 1_000, 64], 1, &[1_000, 1, 0]),
         (&[4, 500, 6, 32], 1, &[3_000, 6, 1, 0]),
@@ -216,6 +269,9 @@ fn own_strides() -> Outcome {
         (&[300, 4_000], 1, &[0, 1]),
         (&[3, 100_000], 1, &[1, 3]),
         (&[70_000], 0, &[0]),
+        (&[500, 300], 0, &[-300, 1]),
+        (&[8, 1_000, 64], 1, &[64_000, -64, -1]),
+        (&[300, 4_000], 1, &[-1, 0]),
     ];
     for (turn, (shape, axis, strides)) in cases.into_iter().enumerate() {
         let axis = Axis::of(shape, axis)?;

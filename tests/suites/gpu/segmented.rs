@@ -61,6 +61,7 @@ pub(crate) fn add(trials: &mut Trials) {
             long::<MatrixProduct<5>>(strategy, 300_007, |begins| inputs::<MatrixProduct<5>>(begins.len()))
         });
     }
+    trials.add("segmented_by_bits_of_every_word", bits_of_every_word);
     trials.add("segmented_inputs_of_another_length_are_refused", || {
         let scanner = scanner()?;
         let context = scanner.context().ok_or("no context")?;
@@ -71,6 +72,40 @@ pub(crate) fn add(trials: &mut Trials) {
             "five flags for six elements".to_owned()
         })
     });
+}
+
+/// Bits in bytes and words of 64 bits, from any bit on in host memory, and from a multiple of 32 on in device memory.
+fn bits_of_every_word() -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in [1, 40, 4_097, 1_500_007].into_iter().enumerate() {
+        for first in [0, 1, 31, 64, 96] {
+            let begins: Vec<bool> = (0..len).map(|i| i % (3 + 50 * turn) == 2).collect();
+            let input: Vec<u32> = (0..len as u32).collect();
+            let expected = reference::scan_segments(&ops::sum::<u32>(), WAYS[0].0, None, &input, &begins);
+            let mut words = vec![u64::MAX; (first + len).div_ceil(64) + 1];
+            for (bit, begins) in (first..).zip(&begins).filter(|(_, begins)| !**begins) {
+                words[bit / 64] &= !(u64::from(!begins) << (bit % 64));
+            }
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let sums = scanner.scan(ops::sum::<u32>());
+            let what = |what: &str| format!("{what}, {len} elements, from bit {first} on");
+            same(&sums.by_bits_at(&words, first).run(&input)?, &expected, || what("words"))?;
+            let fewest = &bytes[..(first + len).div_ceil(8)];
+            same(&sums.by_bits_at(fewest, first).run(&input)?, &expected, || what("bytes"))?;
+            let (words, bytes, input) =
+                (stream.clone_htod(&words)?, stream.clone_htod(&bytes)?, stream.clone_htod(&input)?);
+            let found = sums.on(&stream).by_bits_at(&words, first).run(&input);
+            if !first.is_multiple_of(32) {
+                ensure(matches!(found, Err(scan_runtime::Error::HeadBitsAlignment { .. })), || what("not refused"))?;
+                continue;
+            }
+            same(&stream.clone_dtoh(&found?)?, &expected, || what("words on the device"))?;
+            let found = sums.on(&stream).by_bits_at(&bytes, first).run(&input)?;
+            same(&stream.clone_dtoh(&found)?, &expected, || what("bytes on the device"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Every head_source, at one length that no tile divides, with patterns and ways to scan in turn.

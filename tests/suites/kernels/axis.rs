@@ -254,14 +254,18 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
         let program = ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap();
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
         // The shape, the axis, and strides of two arrays.
-        type Lying = (&'static [usize], usize, [&'static [usize]; 2]);
-        let arrays: [Lying; 6] = [
+        type Lying = (&'static [usize], usize, [&'static [isize]; 2]);
+        let arrays: [Lying; 9] = [
             (&[147, 38], 0, [&[1, 0], &[0, 1]]),
             (&[3, 49, 32], 1, [&[49, 1, 0], &[0, 32, 1]]),
             (&[2, 35, 6, 4], 1, [&[210, 6, 1, 0], &[0, 0, 4, 1]]),
             (&[2, 40, 6, 8], 1, [&[8, 16, 640, 1], &[640, 16, 0, 2]]),
             (&[6, 64], 1, [&[0, 1], &[1, 0]]),
             (&[130], 0, [&[0], &[1]]),
+            // Inverted.
+            (&[147, 38], 0, [&[-38, 1], &[38, -1]]),
+            (&[3, 49, 32], 1, [&[-49, -1, 0], &[-1568, 32, -1]]),
+            (&[2, 35, 6, 4], 1, [&[840, -24, -4, -1], &[-1, 2, 70, -420]]),
         ];
         for (seed, (shape, axis, own)) in arrays.into_iter().enumerate() {
             let axis = Axis::of(shape, axis).unwrap();
@@ -302,7 +306,7 @@ fn planted_faults_of_kinds_are_found() {
     let program = ColumnsProgram::new(Summarize, &spec, None, &overrides(shape), shaped(shape)).unwrap();
     let is_found = |program: &ColumnsProgram<Summarize>| {
         (0..3).any(|seed| {
-            let (shape, axis, own): (&[usize], usize, &[usize]) =
+            let (shape, axis, own): (&[usize], usize, &[isize]) =
                 [(&[147, 36][..], 0, &[1, 2][..]), (&[3, 40, 32], 1, &[0, 1, 40]), (&[9, 64], 0, &[1, 0])][seed];
             let axis = Axis::of(shape, axis).unwrap();
             let input = Summarize::inputs(axis.len(), seed as u64);

@@ -21,7 +21,7 @@ use scan_tests::{
     planted::each_is_found,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
-    several::{Pairs, Splitter, Spreader},
+    several::{Pairs, Post, Splitter, Spreader},
     strategies,
 };
 
@@ -150,6 +150,18 @@ fn results_beyond_the_last_place_are_not_written() {
         let several = |i: u64| ops::Several { count: mixed(i) as u32 % 5, items: [i as u32, 7, 8] };
         let input: Vec<_> = (0..2 * u64::from(program.plan.tile) + 5).map(several).collect();
         program.verify_kinds(&Emulator::new(2), &input, &[1, 2, 3], None).unwrap();
+    }
+}
+
+/// Signed places that the operator computes: nothing is written at a negative one.
+#[test]
+fn results_at_negative_places_are_not_written() {
+    let spec = spec((&[], &[NoMemory, Computed]), BY_FIELD, 0);
+    let program = |overrides| Program::with_limits(Post, &spec, None, &limits(), &overrides).unwrap();
+    for program in &compiled(overrides().into_iter().map(program)) {
+        let input = Post::inputs(3 * program.plan.tile as usize + 7, 1);
+        let verified = program.verify_kinds(&Emulator::new(1), &input, &[1, 2, 3], None);
+        verified.unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     }
 }
 

@@ -68,14 +68,14 @@ fn results_beyond_the_output_are_counted_and_not_written() {
     assert_eq!(count, 5_000_u64.to_ne_bytes());
 }
 
-/// A segment that ends beyond the input has no last result, and nothing beyond the input is read.
+/// A segment that ends beyond the input, or at a negative offset, has no last result, and nothing beyond the input is
+/// read.
 #[test]
 fn of_offsets_beyond_the_end() {
     let begins = vec![true; 100];
-    for source in [
-        HeadSource::Offsets(vec![0, 5, 101, 100, u32::MAX]),
-        HeadSource::LongOffsets(vec![0, 5, 101, 100, (1 << 32) + 7]),
-    ] {
+    for source in
+        [HeadSource::Offsets(vec![0, 5, 101, 100, -1]), HeadSource::LongOffsets(vec![0, 5, 101, 100, (1 << 32) + 7])]
+    {
         let heads = Heads { begins: begins.clone(), source };
         let program = LastResultsProgram::new(&ops::sum::<u32>(), &heads, THREADS).unwrap();
         let scanned: Vec<u32> = (0..100).collect();

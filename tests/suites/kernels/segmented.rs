@@ -304,7 +304,20 @@ fn heads_that_do_not_fit_the_input_are_refused() {
     assert!(matches!(error, Error::OffsetsDescend { index: 2, offset: 4, before: 5 }), "{error}");
     let error = sum().by_offsets(&[0_usize, 34]).run(&input).unwrap_err();
     assert!(matches!(error, Error::OffsetPastEnd { index: 1, offset: 34, len: 33 }), "{error}");
+    let error = sum().by_offsets(&[0, 5, -3]).run(&input).unwrap_err();
+    let expected = "offset 2 is -3, out of bounds for an input of 33 elements: offsets go from 0 to 33";
+    assert_eq!(error.to_string(), expected);
+    let error = sum().by_offsets(&[i64::MIN, 5]).run(&input).unwrap_err();
+    assert!(matches!(error, Error::OffsetPastEnd { index: 0, offset: -0x8000_0000_0000_0000, len: 33 }), "{error}");
+    let error = sum().by_offsets(&[0, 5_i64, 4]).run(&input).unwrap_err();
+    assert!(matches!(error, Error::OffsetsDescend { index: 2, offset: 4, before: 5 }), "{error}");
     assert_eq!(sum().by_offsets::<u64>(&[]).run(&[1, 2]).unwrap(), [1, 3], "no offsets: one segment");
+    // Of each type.
+    let (input, expected) = ([1, 2, 3, 4], [1, 3, 3, 7]);
+    assert_eq!(sum().by_offsets(&[0_u32, 2, 4]).run(&input).unwrap(), expected);
+    assert_eq!(sum().by_offsets(&[0_u64, 2, 4]).run(&input).unwrap(), expected);
+    assert_eq!(sum().by_offsets(&[0_i32, 2, 4]).run(&input).unwrap(), expected);
+    assert_eq!(sum().by_offsets(&[0_i64, 2, 4]).run(&input).unwrap(), expected);
 }
 
 #[scan_element]

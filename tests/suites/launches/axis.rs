@@ -262,6 +262,19 @@ fn device_columns(kinds: &mut Kinds) {
         let handle = along.prepare_like((&gates, &tokens), &mut last, LEN)?;
         calls.launches(1, || handle.run_into((&gates, &tokens), &mut last))
     });
+    kinds.add(
+        "device_axis_inverted",
+        "(strided(&gates, &strides), &tokens), of which the first one is inverted",
+        |calls| {
+            let on = OnStream::new()?;
+            let (scan, axis) = (on.scanner.scan(Recurrence), Axis::of(&SHAPE, 0)?);
+            let (gates, tokens) = (on.slice("gates", &[3_u32; LEN])?, on.slice("tokens", &[5_u32; LEN])?);
+            let mut states = on.slice("states", &[0_u32; LEN])?;
+            let strides = [-(SHAPE[1] as isize), 1];
+            let scan = scan.on(&on.stream).along(axis);
+            calls.launches(1, || scan.run_into((strided(&gates, &strides), &tokens), &mut states))
+        },
+    );
     kinds.add("device_axis_strided", "(strided(&gates, [1, 0]), previous(&tokens, 7))", |calls| {
         let on = OnStream::new()?;
         let (scan, axis) = (on.scanner.scan(Recurrence), Axis::of(&SHAPE, 0)?);

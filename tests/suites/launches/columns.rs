@@ -242,7 +242,8 @@ fn device_places(kinds: &mut Kinds) {
     kinds.add("device_gather", "a recurrence, (gather(&gates, &places), &tokens)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
-        let (gates, places) = (on.slice("gates", &[3_u32; 77])?, on.slice("places", &places(FEW))?);
+        let signed: Vec<i32> = places(FEW).into_iter().map(|place| place as i32).collect();
+        let (gates, places) = (on.slice("gates", &[3_u32; 77])?, on.slice("places", &signed)?);
         let (tokens, mut states) = (on.slice("tokens", &tokens(FEW))?, on.slice("states", &[0_u32; FEW])?);
         calls.launches(1, || scan.on(&on.stream).run_into((gather(&gates, &places), &tokens), &mut states))
     });
@@ -250,7 +251,7 @@ fn device_places(kinds: &mut Kinds) {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);
         let (gates, tokens) = (on.slice("gates", &[3_u32; FEW])?, on.slice("tokens", &tokens(FEW))?);
-        let (mut states, places) = (on.slice("states", &[0_u32; FEW + 9])?, on.slice("places", &[3_u64; FEW])?);
+        let (mut states, places) = (on.slice("states", &[0_u32; FEW + 9])?, on.slice("places", &[3_i64; FEW])?);
         calls.launches(1, || scan.on(&on.stream).run_into((&gates, &tokens), scatter(&mut states, &places)))
     });
     kinds.add("device_indices", "a recurrence, (&gates, indices()) to discard(), with the total", |calls| {

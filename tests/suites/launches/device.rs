@@ -8,7 +8,7 @@ use scan_tests::{
 
 use crate::{
     host::{maps, weighted},
-    kinds::{FEW, Kinds, MANY, OnStream, bits, flags, floats, keys, offsets},
+    kinds::{FEW, Kinds, MANY, OnStream, bitmap, bits, flags, floats, keys, offsets},
 };
 
 pub(crate) fn add(kinds: &mut Kinds) {
@@ -184,6 +184,12 @@ fn segments(kinds: &mut Kinds) {
         let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
         calls.launches(1, || sums.on(&on.stream).by_bits(&bits).run_into(&input, &mut output))
     });
+    kinds.add("device_by_bits_at", "sums.on(&stream).by_bits_at(&bytes, 64).run_into(…), of bytes", |calls| {
+        let on = OnStream::new()?;
+        let (sums, bits) = (on.scanner.scan(ops::sum::<f32>()), on.slice("bits", &bitmap(MANY, 70, 64))?);
+        let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
+        calls.launches(1, || sums.on(&on.stream).by_bits_at(&bits, 64).run_into(&input, &mut output))
+    });
     kinds.add("device_by_keys", "sums.on(&stream).by_keys(&keys).run_into_with_total(…)", |calls| {
         let on = OnStream::new()?;
         let (sums, keys) = (on.scanner.scan(ops::sum::<f32>()), on.slice("keys", &keys(MANY, 70))?);
@@ -193,7 +199,8 @@ fn segments(kinds: &mut Kinds) {
     });
     kinds.add("device_by_offsets", "sums.on(&stream).by_offsets(&offsets).run_into(…)", |calls| {
         let on = OnStream::new()?;
-        let (sums, offsets) = (on.scanner.scan(ops::sum::<f32>()), on.slice("offsets", &offsets(MANY, 70))?);
+        let signed: Vec<i32> = offsets(MANY, 70).into_iter().map(|offset| offset as i32).collect();
+        let (sums, offsets) = (on.scanner.scan(ops::sum::<f32>()), on.slice("offsets", &signed)?);
         let (input, mut output) = (on.slice("input", &floats(MANY))?, on.slice("output", &floats(MANY))?);
         calls.launches(1, || sums.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut output))
     });

@@ -3,7 +3,7 @@
 use scan_runtime::{Error, ScanOp, Table, ops, scan_op};
 use scan_tests::operators::{AffineU32, MapU32};
 
-use crate::kinds::{FEW, Kinds, MANY, bits, flags, floats, keys, lasts, offsets, scanner, zeros};
+use crate::kinds::{FEW, Kinds, MANY, bitmap, bits, flags, floats, keys, lasts, offsets, scanner, zeros};
 
 /// An operator with a parameter and a table.
 #[derive(Clone)]
@@ -130,6 +130,12 @@ fn segments(kinds: &mut Kinds) {
         let sums = sums.by_bits(&bits);
         calls.gives(&input, || sums.run(&input))
     });
+    kinds.add("host_by_bits_at", "sums.by_bits_at(&bytes, 77).run(&input)", |calls| {
+        let (input, bytes) = (floats(FEW), bitmap(FEW, 70, 77));
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let sums = sums.by_bits_at(&bytes[..(77 + FEW).div_ceil(8)], 77);
+        calls.gives(&input, || sums.run(&input))
+    });
     kinds.add("host_by_keys", "sums.by_keys(&keys).with_total().run(&input)", |calls| {
         let (input, keys) = (floats(FEW), keys(FEW, 70));
         let sums = scanner()?.scan(ops::sum::<f32>());
@@ -216,6 +222,12 @@ fn reductions(kinds: &mut Kinds) {
         let (input, flags) = (floats(FEW), flags(FEW, 70));
         let sum = scanner()?.reduce(ops::sum::<f32>());
         let sum = sum.by_flags(&flags);
+        calls.gives(&lasts(&input, 70), || sum.run(&input))
+    });
+    kinds.add("host_reduce_by_bits_at", "sum.by_bits_at(&bytes, 77).run(&input)", |calls| {
+        let (input, bytes) = (floats(FEW), bitmap(FEW, 70, 77));
+        let sum = scanner()?.reduce(ops::sum::<f32>());
+        let sum = sum.by_bits_at(&bytes, 77);
         calls.gives(&lasts(&input, 70), || sum.run(&input))
     });
     kinds.add("host_reduce_by_bits", "sum.by_bits(&bits).run(&input)", |calls| {

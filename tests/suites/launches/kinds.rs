@@ -225,6 +225,14 @@ pub(crate) fn bits(len: usize, segment: usize) -> Vec<u32> {
     (0..len.div_ceil(32)).map(of_word).collect()
 }
 
+/// They as bytes, which are padded to 64 of them, behind as many other bits.
+pub(crate) fn bitmap(len: usize, segment: usize, before: usize) -> Vec<u8> {
+    let mut bytes = vec![0_u8; (before + len).div_ceil(8).next_multiple_of(64)];
+    let heads = (0..before).chain((before..before + len).filter(|bit| (bit - before).is_multiple_of(segment)));
+    heads.for_each(|bit| bytes[bit / 8] |= 1 << (bit % 8));
+    bytes
+}
+
 /// The same as keys.
 pub(crate) fn keys(len: usize, segment: usize) -> Vec<u64> {
     (0..len).map(|index| (index / segment) as u64).collect()

@@ -39,6 +39,15 @@ pub(crate) fn add(kinds: &mut Kinds) {
         calls.refuse("a longer total", || sums.on(&on.stream).total_into(&mut many).run_into(&input, &mut output))?;
         let flags = on.slice("flags", &vec![true; FEW - 1])?;
         calls.refuse("fewer flags", || sums.on(&on.stream).by_flags(&flags).run_into(&input, &mut output))?;
+        let bytes = on.slice("bytes", &[0_u8; 132])?;
+        calls.refuse("bits of part of a word", || {
+            sums.on(&on.stream).by_bits(&bytes.slice(..125)).run_into(&input, &mut output)
+        })?;
+        calls
+            .refuse("bits within a byte", || sums.on(&on.stream).by_bits_at(&bytes, 4).run_into(&input, &mut output))?;
+        calls.refuse("bits at an address that is not aligned", || {
+            sums.on(&on.stream).by_bits(&bytes.slice(2..130)).run_into(&input, &mut output)
+        })?;
         calls.refuse("part of a row", || sums.on(&on.stream).rows(300).run_into(&input, &mut output))?;
         let (sum, values) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("values", &floats(10))?);
         let down = Axis::of(&[10, 100], 0)?;

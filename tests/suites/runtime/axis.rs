@@ -76,7 +76,10 @@ fn arrays_of_another_length_are_refused() {
     assert!(matches!(shaped.run(&[1; 6]), Err(Error::Plan(PlanError::Columns { .. }))));
     let stream = Scanner::cpu().scan(ops::sum::<i32>());
     let stream = stream.along(Axis::of(&[2, 3], 2).unwrap_or_else(|error| {
-        assert_eq!(error.to_string(), "axis 2 of an array of 2 dimensions: the first axis is 0, the last one is 1, and none is counted from the end");
+        assert_eq!(
+            error.to_string(),
+            "axis 2 of an array of 2 dimensions: axes are 0 to 1, or -1 to -2 from the last one on"
+        );
         Axis::of(&[2, 3], 1).unwrap()
     }));
     assert!(matches!(stream.axis_plan().unwrap(), AxisPlan::Rows(_)));

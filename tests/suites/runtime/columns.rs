@@ -128,6 +128,8 @@ fn another_number_of_flags_bits_or_keys_is_refused() {
     let errors = [
         scan.by_flags(&[true; 3]).run_into(&input, &mut output),
         scan.by_bits(&[0; 2]).run_into(&input, &mut output),
+        scan.by_bits(&[0_u8; 0]).run_into(&input, &mut output),
+        scan.by_bits_at(&[0_u8; 9], 69).run_into(&input, &mut output),
         scan.by_keys(&[7_u8; 5]).run_into(&input, &mut output),
     ];
     for error in errors.map(Result::unwrap_err) {

@@ -10,7 +10,7 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Step, Summarize},
     operators::{AffineU32, MapU32, TestOperator, mixed},
     reference,
-    several::{Splitter, Tokenizer, digits, digits_of, text, tokens_of},
+    several::{Post, Splitter, Tokenizer, digits, digits_of, text, tokens_of},
 };
 
 /// `len` of `count` places, each once.
@@ -135,13 +135,20 @@ fn strides_of_an_array_equal_its_repetition() {
         (2, [1, 0, 5], true),
         (2, [40, 1, 0], false),
         (1, [33, 165, 1], false),
+        (1, [-1320, 33, 1], false),
+        (1, [1320, -33, -1], true),
+        (2, [-1, 0, -5], false),
     ] {
+        // The first element of an inverted dimension lies last.
+        let last = |extent: usize, stride: isize| (extent as isize - 1) * stride.min(0);
+        let first = -(last(a, strides[0]) + last(b, strides[1]) + last(c, strides[2]));
         let axis = Axis::of(&shape, axis).unwrap();
         let gates: Vec<u32> = (0..6_600).map(|i| mixed(i) as u32).collect();
         let tokens: Vec<u32> = (0..6_600).map(|i| mixed(!i) as u32).collect();
         let mut repeated = Vec::new();
         for (i, j, k) in (0..a).flat_map(|i| (0..b).flat_map(move |j| (0..c).map(move |k| (i, j, k)))) {
-            repeated.push(gates[i * strides[0] + j * strides[1] + k * strides[2]]);
+            let [i, j, k] = [i, j, k].map(|index| index as isize);
+            repeated.push(gates[(first + i * strides[0] + j * strides[1] + k * strides[2]) as usize]);
         }
         let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
         let scan = scan.along(axis);
@@ -167,6 +174,12 @@ fn arrays_that_do_not_lie_as_they_say_are_refused() {
     assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 1, dimensions: 2 })), "{error}");
     let error = along(axis()).run_into((&x, strided(&x, &[5, 1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::StridedLength { array: 1, found: 12, expected: 14, .. }), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[-5, 1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::StridedLength { array: 1, found: 12, expected: 14, .. }), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[0; 12])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Axis(AxisError::Strides { strides: 9, dimensions: 2 })), "{error}");
+    let error = along(axis()).run_into((&x, strided(&x, &[isize::MIN, 1])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Axis(AxisError::TooLarge { .. })), "{error}");
     along(axis()).run_into((&x, strided(&x, &[4, 1])), &mut states).unwrap();
     let error = along(axis()).run_into((&x, strided(&x, &[usize::MAX, 1])), &mut states).unwrap_err();
     assert!(matches!(error, Error::Axis(AxisError::TooLarge { .. })), "{error}");
@@ -386,10 +399,28 @@ fn the_two_largest_places_are_reserved() {
     let beyond = |place: u32| <u8 as PlacedAt<u32>>::beyond(&place, 1 << 33);
     assert_eq!(
         [beyond(u32::MAX - 2), beyond(u32::MAX - 1), beyond(u32::MAX)],
-        [None, Some(u32::MAX as usize - 1), None]
+        [None, Some(i128::from(u32::MAX) - 1), None]
     );
     assert_eq!(<u8 as PlacedAt<u32>>::PLACES, u32::MAX as usize - 1);
     assert_eq!(<[u8; 2] as PlacedAt<[u64; 2]>>::beyond(&[u64::MAX, 9], 9), Some(9));
+}
+
+/// Of signed places -1 skips an element, and every other negative one is an error. The largest one is a place.
+#[test]
+fn negative_places_are_in_no_array() {
+    let narrow = |place: i32| <u8 as PlacedAt<i32>>::beyond(&place, 1 << 33);
+    assert_eq!([i32::MAX, -1].map(narrow), [None, None]);
+    assert_eq!([-2, i32::MIN].map(narrow), [Some(-2), Some(-1 << 31)]);
+    assert_eq!(<u8 as PlacedAt<i32>>::beyond(&3, 3), Some(3));
+    assert_eq!(<u8 as PlacedAt<i64>>::beyond(&i64::MIN, usize::MAX), Some(-1 << 63));
+    assert_eq!([<u8 as PlacedAt<i32>>::PLACES, <u8 as PlacedAt<i64>>::PLACES], [1 << 31, 1 << 63]);
+
+    let (scan, numbers, mut sums) = (Scanner::cpu().scan(Post), [1_u32, 2, 3, 4], [9; 4]);
+    scan.run_into((&[3, -1, 0, 2], &numbers), scatter_by_output((&mut sums,))).unwrap();
+    assert_eq!(sums, [6, 9, 10, 1]);
+    let error = scan.run_into((&[0, 1, -2, 3], &numbers), scatter_by_output((&mut sums,))).unwrap_err();
+    assert!(matches!(error, Error::ComputedIndex { array: 1, element: 2, index: -2, len: 4 }), "{error}");
+    assert_eq!(sums, [6, 9, 10, 1]);
 }
 
 #[test]
@@ -403,6 +434,12 @@ fn places_out_of_range_and_unknown_lengths_are_refused() {
     );
     let error = scan.run_into((&gates, &gates), scatter(&mut states, &[0_u64, 1, 2, u64::MAX])).unwrap_err();
     assert!(matches!(error, Error::IndexOutOfBounds { what: "output", array: 0, position: 3, len: 4, .. }), "{error}");
+    assert_eq!(states, [9; 4]);
+    let error = scan.run_into((&gates, gather(&gates, &[0, 1, -1, 9])), &mut states).unwrap_err();
+    let expected = "index 2 of array 1 of the input is -1, out of bounds for 4 items";
+    assert_eq!(error.to_string(), expected);
+    let error = scan.run_into((&gates, &gates), scatter(&mut states, &[0, 1, 2, i64::MIN])).unwrap_err();
+    assert!(matches!(error, Error::IndexOutOfBounds { position: 3, index: -0x8000_0000_0000_0000, .. }), "{error}");
     assert_eq!(states, [9; 4]);
     let error = scan.run_into((indices(), indices()), discard()).unwrap_err();
     assert!(matches!(error, Error::UnknownLength), "{error}");

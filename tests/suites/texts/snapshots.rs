@@ -200,7 +200,7 @@ fn look_at_all_in_one_segment() {
 fn one_cluster() {
     let scanner = scanner();
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
-    insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits(&[])));
+    insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits::<u32>(&[])));
 }
 
 /// The kernel whose neighbouring threads scan neighbouring columns: one column a thread, and several, of one array and

@@ -62,16 +62,20 @@ fn results(axis: &Axis) -> Vec<bool> {
     is_result
 }
 
-/// The place in memory of each item of the input with other strides, by its place with those of the axis.
-fn places(axis: &Axis, strides: &[usize]) -> Vec<usize> {
+/// The place in memory of each item of the input with other strides, by its place with those of the axis. The first
+/// element is at place `first`.
+fn places(axis: &Axis, first: usize, strides: &[isize]) -> Vec<usize> {
     let (own, _) = axis.both_strides();
     let mut places = vec![0; axis.input_len()];
-    let at = |index: &[usize], strides: &[usize]| index.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+    let own: Vec<isize> = own.iter().map(|stride| *stride as isize).collect();
+    let at = |index: &[usize], first: usize, strides: &[isize]| {
+        let steps = index.iter().zip(strides).map(|(index, stride)| *index as isize * stride);
+        (first as isize + steps.sum::<isize>()) as usize
+    };
     for mut index in reference::columns(axis) {
         for row in 0..axis.shape()[axis.axis()] {
             index[axis.axis()] = row;
-            let place: usize = at(&index, own);
-            places[place] = at(&index, strides);
+            places[at(&index, 0, &own)] = at(&index, first, strides);
         }
     }
     places
@@ -89,7 +93,7 @@ fn along(axis: &Axis, after: bool) -> Vec<Option<usize>> {
         (false, true) => Some(place + step),
         (false, false) => place.checked_sub(step),
     };
-    let rows = places(axis, &of_row);
+    let rows = places(axis, 0, &of_row);
     let len = rows.len();
     rows.into_iter().enumerate().map(neighbour).map(|found| found.filter(|place| *place < len)).collect()
 }
@@ -222,7 +226,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         input: &[Op::Input],
         values: Option<&[Op::Carry]>,
         offsets: &[usize],
-        own: &[&[usize]],
+        own: &[&[isize]],
     ) -> Result<(), EmulatorError>
     where
         Op::Output: Debug,
@@ -244,14 +248,15 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
                     let found = along(axis, kind == ArrayKind::Next);
                     items.extend(columns::neighbours(&array.bytes, item, &edge, |place| found[place]));
                     let row = axis.shape()[axis.axis()];
-                    array.kind = Taken::Followed(columns::neighbour_words(row, &edge));
+                    array.kind = Taken::Followed(0, columns::neighbour_words(row, &edge));
                 }
                 ArrayKind::Strided => {
-                    let found = places(axis, own[strided]);
+                    let (first, len) = axis.first_and_len(own[strided]).unwrap_or_default();
+                    let found = places(axis, first, own[strided]);
                     items.extend(columns::neighbours(&array.bytes, item, &[], |place| Some(found[place])));
                     let words = layout.strided_words(strided).flat_map(u64::to_le_bytes).collect();
-                    array.bytes.truncate(axis.len_with(own[strided]).unwrap_or(0) * item);
-                    array.kind = Taken::Followed(words);
+                    array.bytes.truncate(len * item);
+                    array.kind = Taken::Followed(first * item, words);
                     strided += 1;
                 }
                 _ => items.extend(&array.bytes),
@@ -422,7 +427,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
         // The address of each array, and the words behind it.
         let words = |array: &Array| {
-            let behind = if let Taken::Followed(bytes) = &array.kind { bytes.len() / 8 } else { 0 };
+            let behind = if let Taken::Followed(_, bytes) = &array.kind { bytes.len() / 8 } else { 0 };
             std::iter::once(array.offset as u64).chain(std::iter::repeat_n(0, behind)).collect::<Vec<_>>()
         };
         let addresses = |arrays: &[Array]| arrays.iter().flat_map(words).collect();

@@ -17,15 +17,16 @@ const UNTOUCHED: u8 = 0xa5;
 /// A place beyond the last of any array here. Its lower half alone is a place within each.
 const FAR: usize = (1 << 32) + 1;
 
-/// `len` different places among `count`, in no order; where `beyond` says so, two of them in the middle are beyond the
-/// last.
+/// `len` different places among `count`, in no order; where `beyond` says so, three of them in the middle are beyond
+/// the last: two have the bits of negative numbers, of 64 bits and, as [`bytes_of_places`] narrows them, of 32.
 fn places(len: usize, count: usize, beyond: bool) -> Vec<usize> {
     let coprime =
         |&step: &usize| (1..=step).rev().find(|d| step.is_multiple_of(*d) && count.is_multiple_of(*d)) == Some(1);
     let step = (7..).find(coprime).unwrap_or(1);
     let place = |index: usize| match index {
         _ if beyond && index == len / 2 => FAR,
-        _ if beyond && index == len / 2 + 1 => usize::MAX,
+        _ if beyond && index == len / 2 + 1 => -1_i64 as usize,
+        _ if beyond && index == len / 2 + 2 => i64::MIN as usize,
         _ => (index * step + 3) % count,
     };
     (0..len).map(place).collect()
@@ -35,7 +36,10 @@ fn places(len: usize, count: usize, beyond: bool) -> Vec<usize> {
 fn bytes_of_places(places: &[usize], width: OffsetWidth) -> Vec<u8> {
     match width {
         OffsetWidth::U32 => {
-            let narrow = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+            let narrow = |place: usize| match place as i64 {
+                i64::MIN => i32::MIN as u32,
+                place => u32::try_from(place).unwrap_or(-1_i32 as u32),
+            };
             places.iter().flat_map(|&place| narrow(place).to_le_bytes()).collect()
         }
         _ => places.iter().flat_map(|&place| (place as u64).to_le_bytes()).collect(),
@@ -93,7 +97,7 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     let (found, words) =
                         (columns::neighbours(&bytes, item, &edge, neighbour), columns::neighbour_words(row, &edge));
                     let values = std::mem::replace(&mut bytes, found);
-                    Array { bytes: values, item, offset, kind: Taken::Followed(words) }
+                    Array { bytes: values, item, offset, kind: Taken::Followed(0, words) }
                 }
                 ArrayKind::NoMemory => {
                     let indices = bytes.chunks_mut(item).enumerate();

@@ -413,7 +413,7 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
                 let emulator = Emulator::new(mixed(seed as u64)).resident_blocks(1 + seed % 4).limit(LIMIT);
                 // One item for each index of the last dimension.
                 let last = axis.shape().len() - 1;
-                let own: Vec<usize> = (0..=last).map(|k| usize::from(k < last) * (k + 1)).collect();
+                let own: Vec<isize> = (0..=last).map(|k| isize::from(k < last) * (k as isize + 1)).collect();
                 program.verify_kinds(&emulator, &axis, &input, values, offsets, &[&own])?;
             }
             Ok(())

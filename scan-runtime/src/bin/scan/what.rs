@@ -116,7 +116,7 @@ impl<Op: ScanOp> Restarting<Op> {
         match self.by {
             None => Run::from(&self.scan),
             Some(By::Flags) => self.scan.by_flags::<bool>(&[]),
-            Some(By::Bits) => self.scan.by_bits(&[]),
+            Some(By::Bits) => self.scan.by_bits::<u32>(&[]),
             Some(By::Keys) => self.scan.by_keys::<u32>(&[]),
             Some(By::Offsets) => self.scan.by_offsets::<usize>(&[]),
             Some(By::Rows) => self.scan.rows(1),

@@ -110,7 +110,9 @@ impl Call<'_> {
         // By flags, bits and keys kernels count the segments.
         let mut count = 0_u64;
         let (total, total_bytes) = match self.request.heads {
-            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => (ptr::from_mut(&mut count), size_of::<u64>()),
+            HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => {
+                (ptr::from_mut(&mut count), size_of::<u64>())
+            }
             _ => (ptr::null_mut(), 0),
         };
         let places = host.of_chunk(chunk);
