@@ -200,6 +200,11 @@ impl<Op: ScanOp, M: Memory> Prepared<Op, M> {
         self.call().with_totals()
     }
 
+    /// See [`Run::total_into`].
+    pub fn total_into<'a>(&'a self, total: &'a mut (impl ArrayMut<Op::Carry, M> + ?Sized)) -> Run<'a, Op, M> {
+        self.call().total_into(total)
+    }
+
     /// See [`Run::totals_into`].
     pub fn totals_into<'a>(&'a self, totals: &'a mut (impl ArrayMut<Op::Carry, M> + ?Sized)) -> Run<'a, Op, M> {
         self.call().totals_into(totals)

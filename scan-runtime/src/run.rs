@@ -155,6 +155,48 @@ impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
         Run::new(self.call)
     }
 
+    /// Writes the total, as [`with_total`](Run::with_total) gives it, to an array of one element. Where there is none,
+    /// without elements and initial value, the identity or `START` is written, as for an empty segment in
+    /// [`totals_into`](Run::totals_into).
+    ///
+    /// Two parts of one array get `n + 1` offsets from `n` lengths:
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let (lengths, mut offsets) = ([3_u32, 0, 4], [0; 4]);
+    /// let (starts, end) = offsets.split_at_mut(lengths.len());
+    /// Scanner::new()?.scan(ops::sum()).exclusive().total_into(end).run_into(&lengths, starts)?;
+    /// assert_eq!(offsets, [0, 3, 3, 7]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// So do two views of a device slice:
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let lengths = stream.clone_htod(&[3_u32, 0, 4])?;
+    /// let mut offsets = stream.alloc_zeros(4)?;
+    /// let (mut starts, mut end) = offsets.split_at_mut(3);
+    /// scanner.scan(ops::sum()).exclusive().on(&stream).total_into(&mut end).run_into(&lengths, &mut starts)?;
+    /// assert_eq!(stream.clone_dtoh(&offsets)?, [0, 3, 3, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A run gives [`Error::Length`] if the total is not one element, and
+    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity.
+    pub fn total_into<'b>(self, total: &'b mut (impl ArrayMut<Op::Carry, M> + ?Sized)) -> Run<'b, Op, M>
+    where
+        'a: 'b,
+    {
+        Run::new(M::with_total_into(self.call, total.array_mut()))
+    }
+
     /// Writes the total of each segment, as [`with_totals`](Run::with_totals) gives it, to memory of yours; see
     /// [`Scan::totals_into`](Scan::totals_into).
     pub fn totals_into<'b>(self, totals: &'b mut (impl ArrayMut<Op::Carry, M> + ?Sized)) -> Run<'b, Op, M>

@@ -111,6 +111,12 @@ impl Memory for Device {
     ) -> Self::Call<'b, Op> {
         DeviceCall { initial: DeviceInitial::Each(values), ..call }
     }
+    fn with_total_into<'a: 'b, 'b, Op: ScanOp>(
+        call: Self::Call<'a, Op>,
+        total: Self::ArrayMut<'b, Op::Carry>,
+    ) -> Self::Call<'b, Op> {
+        DeviceCall { extra: Some((Extra::Total, Lent::new(total.0))), ..call }
+    }
     fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
         totals: Self::ArrayMut<'b, Op::Carry>,

@@ -141,48 +141,6 @@ impl<'a, Op: ScanOp, R: Results> Run<'a, Op, Device, R> {
     {
         Run::new(DeviceCall { len: Some(array(len)), ..self.call })
     }
-
-    /// Writes the total, as [`with_total`](Run::with_total) gives it, to a slice of one element. Where there is none,
-    /// without elements and initial value, the identity or `START` is written, as for an empty segment in
-    /// [`totals_into`](Run::totals_into).
-    ///
-    /// ```no_run
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// let scanner = Scanner::cuda(0)?;
-    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-    /// let input = stream.clone_htod(&[3_u32, 0, 4])?;
-    /// let (mut starts, mut len) = (stream.alloc_zeros(3)?, stream.alloc_zeros(1)?);
-    /// scanner.scan(ops::sum()).exclusive().on(&stream).total_into(&mut len).run_into(&input, &mut starts)?;
-    /// assert_eq!((stream.clone_dtoh(&starts)?, stream.clone_dtoh(&len)?), (vec![0, 3, 3], vec![7]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// Two views of one slice get `n + 1` offsets from `n` counts:
-    ///
-    /// ```no_run
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// let scanner = Scanner::cuda(0)?;
-    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-    /// let counts = stream.clone_htod(&[3_u32, 0, 4])?;
-    /// let mut offsets = stream.alloc_zeros(4)?;
-    /// let (mut begins, mut end) = offsets.split_at_mut(3);
-    /// scanner.scan(ops::sum()).exclusive().on(&stream).total_into(&mut end).run_into(&counts, &mut begins)?;
-    /// assert_eq!(stream.clone_dtoh(&offsets)?, [0, 3, 3, 7]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// A run gives [`Error::Length`] if the total is not one element, and
-    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity.
-    pub fn total_into<'b>(self, total: &'b mut impl DeviceBufferMut<Op::Carry>) -> Run<'b, Op, Device>
-    where
-        'a: 'b,
-    {
-        Run::new(DeviceCall { extra: Some((Extra::Total, Lent::new(array_mut(total)))), ..self.call })
-    }
 }
 
 /// Words of reductions of device memory.
@@ -232,11 +190,6 @@ impl<Op: ScanOp> Prepared<Op, Device> {
     /// See [`Run::len_from`].
     pub fn len_from<'a>(&'a self, len: &'a impl DeviceBuffer<u64>) -> Run<'a, Op, Device> {
         self.call().len_from(len)
-    }
-
-    /// See [`Run::total_into`].
-    pub fn total_into<'a>(&'a self, total: &'a mut impl DeviceBufferMut<Op::Carry>) -> Run<'a, Op, Device> {
-        self.call().total_into(total)
     }
 }
 

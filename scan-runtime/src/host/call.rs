@@ -34,8 +34,8 @@ pub struct HostCall<'a, Op: ScanOp> {
     pub(crate) heads: Heads<'a>,
     /// The axis, if the run is along one of an array.
     pub(crate) along: CallAxis,
-    /// Where the total of each segment goes, if that is memory of the caller's.
-    pub(crate) totals: Option<Lent<'a, [Op::Carry]>>,
+    /// Where the total, or that of each segment, goes, if that is memory of the caller's.
+    pub(crate) totals: Option<(Totals, Lent<'a, [Op::Carry]>)>,
     /// The handle, if it is a run of one.
     pub(crate) prepared: Option<&'a HostHandle<Op>>,
 }
@@ -92,7 +92,10 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
 
     /// The totals that a run gives, which the caller asks for or has a place for.
     pub(crate) fn wanted(&self, asked: Totals) -> Totals {
-        if asked == Totals::None && self.totals.is_some() { Totals::PerSegment } else { asked }
+        match (asked, &self.totals) {
+            (Totals::None, Some((totals, _))) => *totals,
+            _ => asked,
+        }
     }
 
     /// The initial value of each segment, if each has one.
@@ -485,12 +488,23 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             (Place::Last(_), _) => Wants::Last,
             (Place::Each(totals), _) => Wants::PerSegment(totals.as_mut_ptr()),
             (Place::None, None) => Wants::Nothing,
-            // SAFETY: no other run uses it: this one ends before another one begins.
-            (Place::None, Some(totals)) => self.wants_each(len, unsafe { totals.memory() })?,
+            (Place::None, Some((Totals::Last, total))) => {
+                // SAFETY: no other run uses it: this one ends before another one begins.
+                expect_len("total", unsafe { total.memory() }.len(), 1, "there is one total")?;
+                Wants::Last
+            }
+            // SAFETY: as above.
+            (Place::None, Some((_, totals))) => self.wants_each(len, unsafe { totals.memory() })?,
         };
         let (result, last) = run(wants)?;
         match R::place::<Host, Op::Carry>(&mut totals) {
-            Place::None => {}
+            Place::None => {
+                if let (Some((_, total)), Wants::Last) = (&self.totals, wants) {
+                    let last = last.map_or_else(|| self.options.total_of_nothing(), Ok)?;
+                    // SAFETY: as above.
+                    unsafe { total.memory() }.fill(last);
+                }
+            }
             Place::Last(total) => *total = last,
             // SAFETY: there is room for so many, and every total has been written.
             Place::Each(totals) => unsafe { totals.set_len(count) },

@@ -53,11 +53,18 @@ impl Memory for Host {
         call
     }
     #[inline]
+    fn with_total_into<'a: 'b, 'b, Op: ScanOp>(
+        call: Self::Call<'a, Op>,
+        total: Self::ArrayMut<'b, Op::Carry>,
+    ) -> Self::Call<'b, Op> {
+        HostCall { totals: Some((Totals::Last, Lent::new(total))), ..call }
+    }
+    #[inline]
     fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
         totals: Self::ArrayMut<'b, Op::Carry>,
     ) -> Self::Call<'b, Op> {
-        HostCall { totals: Some(Lent::new(totals)), ..call }
+        HostCall { totals: Some((Totals::PerSegment, Lent::new(totals))), ..call }
     }
     fn clone<'a, Op: ScanOp>(call: &Self::Call<'a, Op>) -> Self::Call<'a, Op> {
         call.clone()

@@ -57,6 +57,11 @@ pub trait Memory: sealed::Memory + Sized + 'static {
         values: Self::Array<'b, Op::Carry>,
     ) -> Self::Call<'b, Op>;
     #[doc(hidden)]
+    fn with_total_into<'a: 'b, 'b, Op: ScanOp>(
+        call: Self::Call<'a, Op>,
+        total: Self::ArrayMut<'b, Op::Carry>,
+    ) -> Self::Call<'b, Op>;
+    #[doc(hidden)]
     fn with_totals_into<'a: 'b, 'b, Op: ScanOp>(
         call: Self::Call<'a, Op>,
         totals: Self::ArrayMut<'b, Op::Carry>,

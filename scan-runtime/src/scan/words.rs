@@ -408,6 +408,11 @@ impl<Op: ScanOp> Scan<Op> {
         self.call().with_totals()
     }
 
+    /// Writes the total to an array of one element; see [`Run::total_into`].
+    pub fn total_into<'a>(&'a self, total: &'a mut (impl ArrayMut<Op::Carry, Host> + ?Sized)) -> Run<'a, Op> {
+        self.call().total_into(total)
+    }
+
     /// Writes the total of each segment, as [`with_totals`](Scan::with_totals) gives it, to memory of yours.
     ///
     /// ```

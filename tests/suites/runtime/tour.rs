@@ -50,3 +50,35 @@ fn every_kind_of_call_over_host_memory() -> Result<(), scan_runtime::Error> {
     assert_eq!(state.iter().map(|map| map.b).collect::<Vec<_>>(), [63, 364]);
     Ok(())
 }
+
+#[test]
+fn a_total_goes_to_an_array_of_the_callers() -> Result<(), scan_runtime::Error> {
+    let sums = Scanner::cpu().scan(ops::sum());
+    for len in [0, 1, 5, 300_001] {
+        let input: Vec<u64> = (0..len).collect();
+        let mut offsets = vec![99; len as usize + 1];
+        let (starts, end) = offsets.split_at_mut(len as usize);
+        sums.clone().exclusive().init(10).total_into(end).run_into(&input, starts)?;
+        let expected: Vec<u64> = (0..=len).map(|index| 10 + index * (index.max(1) - 1) / 2).collect();
+        assert!(offsets == expected, "{len}");
+    }
+    // Of the last segment; of no elements the identity; in a handle.
+    let mut total = [99];
+    assert_eq!(sums.by_keys(&[7, 7, 8]).total_into(&mut total).run(&[1, 2, 4])?, [1, 3, 4]);
+    assert_eq!(total, [4]);
+    assert!(sums.total_into(&mut total).run(&[0_u64; 0])?.is_empty());
+    assert_eq!(total, [0]);
+    let handle = sums.with_total().prepare(3)?;
+    handle.total_into(&mut total).run_in_place(&mut [1, 2, 3])?;
+    assert_eq!(total, [6]);
+    // Of several calls the last one counts.
+    let mut totals = [0; 2];
+    sums.rows(2).total_into(&mut total).totals_into(&mut totals).run(&[1, 2, 3, 4])?;
+    assert_eq!((total, totals), ([6], [3, 7]));
+    let two = sums.total_into(&mut totals).run(&[1, 2]);
+    assert!(matches!(two, Err(scan_runtime::Error::Length { .. })), "{two:?}");
+    let axis = Axis::of(&[2, 2], 0)?;
+    let along = sums.along(axis).total_into(&mut total).run(&[1, 2, 3, 4]);
+    assert!(along.is_err(), "{along:?}");
+    Ok(())
+}
