@@ -29,7 +29,7 @@ pub trait Memory: sealed::Memory + Sized + 'static {
     type Array<'a, T: ScanElement>: Copy;
     #[doc(hidden)]
     type ArrayMut<'a, T: ScanElement>;
-    /// An axis: [`Along`] in host memory, [`Axis`] in device memory, whose arrays have no shape.
+    /// An axis: [`Along`](crate::Along) in host memory, [`Axis`] in device memory, whose arrays have no shape.
     type Axis;
     /// Of arrays in host memory and arrays in device memory those that are in this one.
     #[doc(hidden)]
