@@ -93,25 +93,25 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// Gates that lie from the last token to the first:
 ///
 /// ```
-/// # use scan_runtime::{Axis, ScanOp, Scanner, arrays, scan_element, scan_op};
-/// #
-/// # #[scan_element]
-/// # #[derive(Clone, Copy)]
-/// # struct Step { gate: i32, token: i32 }
-/// #
-/// # struct Recurrence;
-/// #
-/// # #[scan_op]
-/// # impl ScanOp for Recurrence {
-/// #     type Input = Step;
-/// #     type State = Step;
-/// #     type Output = i32;
-/// #     fn lift(step: Step) -> Step { step }
-/// #     fn combine(a: Step, b: Step) -> Step {
-/// #         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
-/// #     }
-/// #     fn project(h: Step) -> i32 { h.token }
-/// # }
+/// use scan_runtime::{Axis, ScanOp, Scanner, arrays, scan_element, scan_op};
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Step { gate: i32, token: i32 }
+///
+/// struct Recurrence;
+///
+/// #[scan_op]
+/// impl ScanOp for Recurrence {
+///     type Input = Step;
+///     type State = Step;
+///     type Output = i32;
+///     fn lift(step: Step) -> Step { step }
+///     fn combine(a: Step, b: Step) -> Step {
+///         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
+///     }
+///     fn project(h: Step) -> i32 { h.token }
+/// }
 /// let (gates, tokens, mut states) = ([3, 2, 1], [1, 1, 1], [0; 3]);
 /// let scan = Scanner::new()?.scan(Recurrence);
 /// scan.along(Axis::of(&[3], 0)?).run_into((arrays::strided(&gates, &[-1]), &tokens), &mut states)?;
