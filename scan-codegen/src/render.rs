@@ -67,9 +67,10 @@ impl KernelSource {
         self
     }
 
-    /// The operator's own part of the text: its elements, the functions that it calls, and its struct with `combine` and
-    /// the others. It lies between the arithmetic of Rust's numbers and the kernels. Without its `#line`s it is for
-    /// snapshots that change with the operator, and not with the kernels around it. The plan decides whether functions are inlined, and whether constants are copied to shared memory.
+    /// The operator's own part of the text: its elements, the functions that it calls, and its struct with `combine`
+    /// and the others. It lies between the arithmetic of Rust's numbers and the kernels. Without its `#line`s it is for
+    /// snapshots that change with the operator, and not with the kernels around it. The plan decides whether functions
+    /// are inlined, and whether constants are copied to shared memory.
     pub fn operator(&self) -> &str {
         &self.operator
     }

@@ -354,7 +354,8 @@ pub enum Error {
     },
     /// The axis of a call over slices, which have no shape, is given by its number alone.
     #[error(
-        "axis {axis} of slices, which have no shape: give the shape, with `.along(Axis::of(&shape, axis)?)`, or pass          `ndarray` arrays"
+        "axis {axis} of slices, which have no shape: give the shape, with `.along(Axis::of(&shape, axis)?)`, or pass \
+         `ndarray` arrays"
     )]
     UnknownShape {
         /// The axis.

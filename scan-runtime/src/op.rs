@@ -210,8 +210,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// need `project` then is an error, [`PlanError::NoProject`](crate::PlanError::NoProject).
     fn project(&self, carry: Self::Carry) -> Self::Output;
 
-    /// Whether a scan needs `project` and the operator has none. `wanted` is whether results are of carries, as those of
-    /// exclusive scans and reductions are.
+    /// Whether a scan needs `project` and the operator has none. `wanted` is whether results are of carries, as those
+    /// of exclusive scans and reductions are.
     #[doc(hidden)]
     #[inline(always)]
     fn lacks_project(&self, wanted: bool) -> bool {

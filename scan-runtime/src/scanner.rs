@@ -150,8 +150,8 @@ impl Scanner {
 
     /// A scanner on CUDA device 0 if it is usable (a driver, a device, NVRTC), else on the CPU;
     /// [`backend`](Scanner::backend) says which and why. With a device, calls over host memory run on it or on the CPU,
-    /// whichever is estimated to take less time: see [`HostMemory`](crate::HostMemory). The environment variable `SCAN_DEVICE` overrides the choice:
-    /// `cpu`, or the number of a device.
+    /// whichever is estimated to take less time: see [`HostMemory`](crate::HostMemory). The environment variable
+    /// `SCAN_DEVICE` overrides the choice: `cpu`, or the number of a device.
     ///
     /// # Errors
     ///

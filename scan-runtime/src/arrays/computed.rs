@@ -31,8 +31,8 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 /// Every other place has to be in each array. The unsigned number before the largest one is in none, and neither is a
 /// negative number: an operator gives it where the number of the place does not fit the type.
 ///
-/// - In host memory a place beyond an array is [`Error::ComputedIndex`]; what is written then is unspecified. To learn how much room
-///   the results take, run into [`discard`] for each field, with the total.
+/// - In host memory a place beyond an array is [`Error::ComputedIndex`]; the content of the arrays is then unspecified.
+///   To learn how much room the results take, run into [`discard`] for each field, with the total.
 /// - In device memory what has a place beyond an array is not written there, and the host is not told. So have the
 ///   operator count what it places, run with the total, and compare it with the lengths of the arrays: where it is
 ///   larger, results are missing. A count has to stay at its largest value rather than wrap around, as those of

@@ -66,7 +66,7 @@ pub unsafe trait HostOutput<T> {
     const STAGED: bool = false;
     /// Where items are written from this one on.
     fn at(held: &mut Self::Held, start: usize) -> Self::At;
-    /// Moves held items to where they belong: so many, from this one on. Nothing is held then.
+    /// Moves the held items to their places: `len` of them, for elements from `start` on. Then none is held.
     ///
     /// # Safety
     ///

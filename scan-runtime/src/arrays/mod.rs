@@ -99,9 +99,9 @@ pub(crate) use self::never::Never;
 use crate::Device;
 use crate::{Host, Memory, sealed::Sealed};
 
-/// An input of elements of type `T` in memory `M`: a slice ([`Host`]: a slice, array, `Vec`, or an `ndarray` array; [`Device`]: a
-/// `cudarc` slice or view), or another array of this module. Where `T` is a struct, a tuple with one of these for each
-/// field is an input, too.
+/// An input of elements of type `T` in memory `M`: a slice ([`Host`]: a slice, array, `Vec`, or an `ndarray` array;
+/// [`Device`]: a `cudarc` slice or view), or another array of this module. Where `T` is a struct, a tuple with one of
+/// these for each field is an input, too.
 ///
 /// # Safety
 ///
@@ -131,9 +131,9 @@ pub unsafe trait Input<T, M: Memory> {
     fn arrays(self) -> M::Either<Self::OnHost, Self::OnDevice>;
 }
 
-/// An output of results of type `T` in memory `M`: a mutable slice ([`Host`]: a slice, array, `Vec`, or an `ndarray` array;
-/// [`Device`]: a `cudarc` slice or mutable view), or another array of this module. Where `T` is a struct,
-/// a tuple with one of these for each field is an output, too.
+/// An output of results of type `T` in memory `M`: a mutable slice ([`Host`]: a slice, array, `Vec`, or an `ndarray`
+/// array; [`Device`]: a `cudarc` slice or mutable view), or another array of this module. Where `T` is a struct, a
+/// tuple with one of these for each field is an output, too.
 ///
 /// # Safety
 ///

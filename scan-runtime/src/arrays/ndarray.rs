@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Buffer, Error, Host, ScanElement, room::room, sealed::Sealed};
 
-/// New results are arrays of so many dimensions.
+/// New results are arrays with the dimensions `D`.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Dimensions<D>(PhantomData<D>);
@@ -38,7 +38,7 @@ impl<D: Dimension> Shape for Dimensions<D> {
     }
 }
 
-/// Numbers as a dimension, if it has so many.
+/// Numbers as a dimension of `ndarray`; an error if it has another number of axes.
 fn dimension<D: Dimension>(numbers: &[usize]) -> Result<D, Error> {
     if D::NDIM.is_some_and(|count| count != numbers.len()) {
         return Err(Error::AxisUnnamed { shape: numbers.to_vec() });
@@ -88,7 +88,7 @@ pub enum Written<'a, T, D: Dimension> {
 
 macro_rules! inputs {
     ($([$($generics:tt)*] $array:ty, $this:ident => $view:expr;)*) => {$(
-        // SAFETY: what is held has all items of the array, in the order of the axis's strides.
+        // SAFETY: the held slice has all items of the array, in the order of the axis's strides.
         unsafe impl<'a, T: ScanElement, D: Dimension, $($generics)*> HostInput<T> for $array {
             const SEALED: Sealed = Sealed;
             type Layout = One;
@@ -127,7 +127,7 @@ inputs! {
 
 macro_rules! outputs {
     ($([$($generics:tt)*] $array:ty, $this:ident => $view:expr;)*) => {$(
-        // SAFETY: what is held has room for all items of the array.
+        // SAFETY: the held slice or vector has room for all items of the array.
         unsafe impl<'a, T: ScanElement, D: Dimension, $($generics)*> HostOutput<T> for $array {
             const SEALED: Sealed = Sealed;
             type Layout = One;
@@ -156,7 +156,7 @@ macro_rules! outputs {
             }
             unsafe fn finish(held: Written<'a, T, D>) -> Result<(), Error> {
                 if let Written::Copied(mut items, mut array) = held {
-                    // SAFETY: there is room for so many, and the caller vouches that they have been written.
+                    // SAFETY: there is room for all items, and the caller vouches that they have been written.
                     unsafe { items.set_len(array.len()) };
                     array.iter_mut().zip(items).for_each(|(to, item)| *to = item);
                 }

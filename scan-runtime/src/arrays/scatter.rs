@@ -66,7 +66,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostOutput<T> for Scatter<'a, 
         start: usize,
         len: usize,
     ) -> Result<(), Error> {
-        // SAFETY: there is room for so many, and the caller vouches that they have been written.
+        // SAFETY: there is room for `len` items, and the caller vouches that they have been written.
         unsafe { items.set_len(len) };
         for (place, item) in places[start..].iter().zip(items.drain(..)) {
             results[place.index()] = item;

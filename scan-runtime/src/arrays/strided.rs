@@ -46,7 +46,8 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// strides reach, or more. Strides are integers of any type.
 ///
 /// A negative stride inverts a dimension, as in a view of numpy that is sliced by `[::-1]`: its first index has the
-/// item that lies last. To all numbers of items above, `-stride * (extent - 1)` is added, so that the smallest one is 0.
+/// item that lies last. To all numbers of items above, `-stride * (extent - 1)` is added, so that the smallest one is
+/// 0.
 ///
 /// In host memory the items are copied before the scan. In device memory kernels read each where it is; where a stride
 /// of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by

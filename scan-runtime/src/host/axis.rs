@@ -187,7 +187,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
     }
 
-    /// This call along the axis of arrays that have a shape; none if the call is what it is without their shape.
+    /// This call along the axis of arrays that have a shape; none if their shape changes nothing.
     pub(super) fn of_shape<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
         input: &I,

@@ -149,8 +149,8 @@ impl<C> Wants<C> {
     }
 }
 
-/// Elements that are scanned at a time where results are held before they are moved: so few that they stay in a cache,
-/// and so many that threads are worth waking.
+/// Elements that are scanned at a time where results are held before they are moved: few enough to stay in a cache,
+/// and enough to be worth waking threads.
 const PART: usize = 1 << 17;
 
 /// The lengths of a run.
@@ -252,7 +252,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
     }
 
-    /// The engine that runs this call over so many elements.
+    /// The engine that runs this call over `len` elements.
     #[inline]
     pub(super) fn engine(&self, len: usize) -> &Engine {
         match self.options.scanner.engine() {
@@ -390,7 +390,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ///
     /// # Safety
     ///
-    /// As for [`run_memory`](HostCall::run_memory), but for what is held of an output, which has room for a part.
+    /// As for [`run_memory`](HostCall::run_memory), but a staged output has room for one part.
     #[inline(always)]
     unsafe fn run_parts<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,

@@ -21,7 +21,7 @@ pub(crate) struct Sides {
     estimates: RwLock<HashMap<TypeId, Estimate>>,
 }
 
-/// What is estimated of an operator: nanoseconds of a thread for an element.
+/// The estimate for an operator: the nanoseconds that a thread takes for an element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
     nanoseconds: f32,
@@ -73,7 +73,7 @@ const fn kib(count: u32) -> f64 {
     count as f64 * 1024.0
 }
 
-/// The microseconds of a call that copies so many bytes, between the measured ones by a straight line.
+/// The microseconds of a call that copies this number of bytes, interpolated linearly.
 fn on_device(bytes: f64) -> f64 {
     let after = ON_DEVICE.iter().position(|(at, _)| bytes < *at).unwrap_or(ON_DEVICE.len() - 1);
     let ((from, least), (to, most)) = (ON_DEVICE[after - 1], ON_DEVICE[after]);
@@ -90,7 +90,7 @@ impl Estimate {
         Estimate { nanoseconds: 0.11 * (instructions as f32).powf(0.88) }
     }
 
-    /// Microseconds for so many elements, by one thread, or by several that go over them so often.
+    /// The microseconds for `len` elements: on one thread, or on `threads` of them that make `passes` over the elements.
     fn on_cpu(self, len: f64, passes: f64, threads: usize) -> f64 {
         let alone = len * f64::from(self.nanoseconds) / 1e3;
         alone.min(SHARING + passes * alone / (SHARED * threads as f64))
@@ -98,8 +98,7 @@ impl Estimate {
 }
 
 impl<Op: ScanOp> HostCall<'_, Op> {
-    /// Whether the CPU is estimated to take less time for so many elements; those of a handle are the most that it was
-    /// prepared for.
+    /// Whether the CPU is estimated to take less time for `len` elements. For a handle, its maximum length counts.
     pub(super) fn is_faster_on_cpu(&self, estimate: Estimate, len: usize) -> bool {
         let len = self.prepared.map_or(len, |handle| handle.max_len()) as f64;
         let reduces = self.options.reduction.is_some();

@@ -286,8 +286,8 @@ pub fn is_one_type<A: 'static, B: 'static>() -> bool {
     TypeId::of::<A>() == TypeId::of::<B>()
 }
 
-/// The `project` of an operator that has `emit` alone: a carry is an output where the two types are one. Runs that would
-/// need another are refused before they begin.
+/// The `project` of an operator that has `emit` alone: a carry is an output where the two types are one. Runs that
+/// would need another are refused before they begin.
 #[allow(clippy::panic, reason = "only a caller of `project` itself gets here; the trait documents it")]
 #[track_caller]
 pub fn carry_as_output<Carry: ScanElement, Output: ScanElement>(operator: &str, carry: Carry) -> Output {

@@ -36,7 +36,7 @@ impl From<i32> for Along {
 
 impl From<usize> for Along {
     fn from(axis: usize) -> Self {
-        // No array has so many axes, which is then the error.
+        // No array has that many axes: the run gives an error.
         Along(AxisOf::Arrays(isize::try_from(axis).unwrap_or(isize::MAX)))
     }
 }

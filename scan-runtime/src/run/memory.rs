@@ -186,14 +186,14 @@ pub trait Buffer<T: ScanElement, M: Memory> {
     ) -> Result<R, Error>;
 }
 
-/// What is a slice in host memory.
+/// A slice in host memory, or a container of one.
 #[doc(hidden)]
 pub trait HostSlice {
     type Item;
     fn slice(&self) -> &[Self::Item];
 }
 
-/// The same of a mutable one.
+/// A mutable one.
 #[doc(hidden)]
 pub trait HostSliceMut: HostSlice {
     fn slice_mut(&mut self) -> &mut [Self::Item];

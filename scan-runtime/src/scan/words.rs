@@ -235,8 +235,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// counts from the end. New results are arrays of the same dimensions, and those of a reduction have one less; new
     /// totals are a `Vec`, in the order of a reduction's results. Arrays that fill their memory are scanned where they
     /// are. Views that leave gaps or have an axis inverted are copied, and so are arrays of one call that lie
-    /// differently; slices among them are in standard order, the last index the fastest. An array of one dimension needs
-    /// no axis.
+    /// differently; slices among them are in standard order, the last index the fastest. An array of one dimension
+    /// needs no axis.
     ///
     /// ```
     /// # #[cfg(feature = "ndarray")] mod example {

@@ -83,7 +83,7 @@ impl Sides {
             }
             let [cpu, device, either] = times;
             let side = if chosen.backend_for(len).to_string().starts_with("CPU") { "CPU" } else { "GPU" };
-            // What was chosen, by the times of its side alone: those of one side vary from turn to turn.
+            // By the times of the sides, not of the choosing scanner: times of one side vary from turn to turn.
             let missed = if side == "CPU" { cpu } else { device } / cpu.min(device);
             println!(
                 "| {name} | {instructions} | {bytes_in} | {bytes_out} | 2^{power} | {cpu:.1} | {device:.1} | {either:.1} | {side} | {missed:.2} |"

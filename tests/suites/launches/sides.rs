@@ -1,4 +1,5 @@
-//! Calls over host memory where the scanner chooses the side: those that are faster on the CPU do nothing on the device.
+//! Calls over host memory where the scanner chooses the side: those that are faster on the CPU do nothing on the
+//! device.
 
 use scan_runtime::{Axis, HostMemory, Scanner, arrays, gallery::quaternions::Attitude, ops};
 use scan_tests::{driver, gallery::Example};

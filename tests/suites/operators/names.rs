@@ -129,8 +129,8 @@ operators! {
     vectorized laws main std max
 }
 
-/// Operators with names of their own, whose functions stay functions: for callers, for other operators, and for locals of
-/// their names.
+/// Operators with names of their own, whose functions stay functions: for callers, for other operators, and for locals
+/// of their names.
 mod of_other_names {
     use super::*;
 

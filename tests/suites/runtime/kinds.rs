@@ -293,7 +293,7 @@ fn a_filter_keeps_the_order_of_items() {
 }
 
 /// More elements than are scanned at a time where results are moved: the carry goes on from part to part, errors count
-/// all elements, and slices beside what is moved are written where they are.
+/// all elements, and slices next to moved arrays are written in place.
 #[test]
 fn moved_results_of_many_elements_equal_those_of_slices() {
     let scanner = Scanner::cpu();
@@ -335,8 +335,8 @@ fn moved_results_of_many_elements_equal_those_of_slices() {
     }
 }
 
-/// A place that is not in an array is an error, of few elements before anything is written, unless it is the largest one,
-/// which skips the element.
+/// A place that is not in an array is an error, of few elements before anything is written, unless it is the largest
+/// one, which skips the element.
 #[test]
 fn computed_places_beyond_an_array_are_refused() {
     let scanner = Scanner::cpu();

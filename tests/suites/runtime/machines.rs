@@ -23,7 +23,8 @@ fn machines_equal_a_plain_loop() {
     }
 }
 
-/// Every call whose results are of carries is refused before it runs, on every backend: the planner's answer is the same.
+/// Every call whose results are of carries is refused before it runs, on every backend: the planner's answer is the
+/// same.
 #[test]
 fn an_emitter_makes_no_results_of_carries() {
     let scanner = Scanner::cpu();
