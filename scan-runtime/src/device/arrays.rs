@@ -197,8 +197,8 @@ impl<'s> Words<'s> {
         self.push(self.row.unwrap_or(items) as u64);
     }
 
-    /// The next array that has strides of its own, of items of so many bytes: where its first element is, and the
-    /// strides.
+    /// The next array that has strides of its own, with items of `bytes` bytes: the address of its first element, and
+    /// the strides.
     pub(crate) fn push_strided(&mut self, (items, guard): (sys::CUdeviceptr, SyncOnDrop<'s>), bytes: usize) {
         let number = self.strided;
         self.strided += 1;

@@ -417,7 +417,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             // SAFETY: the caller vouches for the memory, of which this is a part; the scan has written its items.
             let total = unsafe {
                 let memory = Both { input: input.skip(start), output: O::at(output, start) };
-                let total = call.run_memory(memory, len, layouts, Wants::Last)?;
+                // Not `run_memory`, which might choose another side for so short a part.
+                let total = call.run_on_cpu(memory, len, Wants::Last)?;
                 O::flush(output, start, len)?;
                 total
             };

@@ -90,7 +90,7 @@ impl Estimate {
         Estimate { nanoseconds: 0.11 * (instructions as f32).powf(0.88) }
     }
 
-    /// The microseconds for `len` elements: on one thread, or on `threads` of them that make `passes` over the elements.
+    /// The microseconds for `len` elements: on one thread, or on `threads` of them that make `passes` over them.
     fn on_cpu(self, len: f64, passes: f64, threads: usize) -> f64 {
         let alone = len * f64::from(self.nanoseconds) / 1e3;
         alone.min(SHARING + passes * alone / (SHARED * threads as f64))

@@ -173,7 +173,7 @@ pub trait Buffer<T: ScanElement, M: Memory> {
     #[doc(hidden)]
     const SHAPED: bool = false;
     #[doc(hidden)]
-    #[allow(private_interfaces, reason = "nobody else calls it")]
+    #[allow(private_interfaces, reason = "sealed: only this crate calls it")]
     fn shape(&self) -> Option<Shaped> {
         None
     }
