@@ -99,7 +99,7 @@ pub fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
     compiled_of_the_ladder(programs)
 }
 
-/// As [`compiled`], of the ladder itself.
+/// As [`compiled`], but what the ladder has counts as executed only where the test has executed it.
 ///
 /// # Panics
 ///

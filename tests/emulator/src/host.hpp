@@ -13,6 +13,7 @@
 #define __device__
 #define __forceinline__ inline
 #define __noinline__
+#define EMULATOR_INLINE inline __attribute__((always_inline))
 #define __syncthreads() ::emulator::host->barrier(__LINE__)
 #define __trap() ::emulator::host->trap(__LINE__)
 
@@ -139,22 +140,52 @@ struct Index {
   friend Index operator%(const Index& i, const Index& j) { return Index(i.value % j.value, i.line); }
 };
 
-// A pointer into a buffer that the emulator knows, or (buffer 0) to a variable of the thread's own.
-template <class T>
-struct Pointer {
+// A place in a buffer that the emulator knows, or (buffer 0) in memory of the thread's own.
+struct Address {
   std::uint32_t buffer;
   std::int64_t offset; // in bytes; the address where the buffer is 0
 
-  Pointer() : buffer(0), offset(0) {}
-  Pointer(std::nullptr_t) : buffer(0), offset(0) {}
-  Pointer(std::uint32_t buffer, std::int64_t offset) : buffer(buffer), offset(offset) {}
-  Pointer(T* local) : buffer(0), offset((std::int64_t)(std::intptr_t)local) {}
+  void check(std::uint32_t line) const {
+    if (offset == 0) {
+      host->trap(line); // a null pointer
+    }
+  }
+  // What lies there: `own_bytes` of it in memory of the thread's own, which hold a value's past too.
+  void read(void* to, std::size_t own_bytes, std::size_t bytes, std::size_t align, std::uint32_t line, Origin* origin) const {
+    if (buffer == 0) {
+      check(line);
+      std::memcpy(to, (const void*)(std::intptr_t)offset, own_bytes);
+    } else {
+      host->read(buffer, offset, bytes, align, line, to, origin);
+    }
+  }
+  void write(const void* from, std::size_t own_bytes, std::size_t bytes, std::size_t align, std::uint32_t line,
+             const Origin* origin) const {
+    if (buffer == 0) {
+      check(line);
+      std::memcpy((void*)(std::intptr_t)offset, from, own_bytes);
+    } else {
+      host->write(buffer, offset, bytes, align, line, from, origin);
+    }
+  }
+  explicit operator bool() const { return buffer != 0 || offset != 0; }
+  explicit operator std::uint64_t() const { return buffer == 0 ? (std::uint64_t)offset : host->address(buffer, offset); }
+};
+
+// A pointer: an address with a type. A third of the functions that the compiler makes of a kernel are those of pointers and
+// references, once for each type. So `Address` does what needs no type, and functions that only call another are inlined.
+template <class T>
+struct Pointer : Address {
+  Pointer() : Address{0, 0} {}
+  Pointer(std::nullptr_t) : Address{0, 0} {}
+  Pointer(std::uint32_t buffer, std::int64_t offset) : Address{buffer, offset} {}
+  Pointer(T* local) : Address{0, (std::int64_t)(std::intptr_t)local} {}
   template <class U>
     requires std::is_same_v<const U, T>
-  Pointer(const Pointer<U>& other) : buffer(other.buffer), offset(other.offset) {}
+  Pointer(const Pointer<U>& other) : Address(other) {}
   template <class U>
     requires(!std::is_same_v<const U, T> && !std::is_same_v<U, T>)
-  explicit Pointer(const Pointer<U>& other) : Pointer(other.buffer, other.offset) {
+  explicit Pointer(const Pointer<U>& other) : Address(other) {
     if constexpr (is_value<U>) {
       if (buffer == 0 && offset != 0) {
         other.local()->origin = Origin{0, 0}; // its bytes can now be set one by one
@@ -163,32 +194,29 @@ struct Pointer {
   }
   template <class U>
     requires(!std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>)
-  explicit Pointer(U* local) : buffer(0), offset((std::int64_t)(std::intptr_t)local) {
+  explicit Pointer(U* local) : Address{0, (std::int64_t)(std::intptr_t)local} {
     if constexpr (is_value<U>) {
       local->origin = Origin{0, 0}; // as above
     }
   }
 
-  void check(std::uint32_t line) const {
-    if (offset == 0) {
-      host->trap(line); // a null pointer
-    }
-  }
   using Pointee = std::remove_const_t<T>;
   T* local() const { return (T*)(std::intptr_t)offset; }
   static constexpr std::int64_t SIZE = sizeof(Stored<T>);
 
   Reference<T> operator[](Index i) const;
-  Pointer at(std::int64_t i) const { return Pointer(buffer, offset + i * (buffer == 0 ? (std::int64_t)sizeof(T) : SIZE)); }
-  explicit operator bool() const { return buffer != 0 || offset != 0; }
-  explicit operator std::uint64_t() const { return buffer == 0 ? (std::uint64_t)offset : host->address(buffer, offset); }
+  Pointer at(std::int64_t i) const {
+    Pointer moved = *this;
+    moved.offset += i * (buffer == 0 ? (std::int64_t)sizeof(T) : SIZE);
+    return moved;
+  }
   Pointer& operator+=(std::int64_t i) { return *this = at(i); }
   Pointer& operator-=(std::int64_t i) { return *this = at(-i); }
   Pointer& operator++() { return *this = at(1); }
   Pointer& operator--() { return *this = at(-1); }
-  friend Pointer operator+(const Pointer& p, std::int64_t i) { return p.at(i); }
-  friend Pointer operator+(std::int64_t i, const Pointer& p) { return p.at(i); }
-  friend Pointer operator-(const Pointer& p, std::int64_t i) { return p.at(-i); }
+  friend EMULATOR_INLINE Pointer operator+(const Pointer& p, std::int64_t i) { return p.at(i); }
+  friend EMULATOR_INLINE Pointer operator+(std::int64_t i, const Pointer& p) { return p.at(i); }
+  friend EMULATOR_INLINE Pointer operator-(const Pointer& p, std::int64_t i) { return p.at(-i); }
   friend std::int64_t operator-(const Pointer& p, const Pointer& q) {
     return (p.offset - q.offset) / (p.buffer == 0 ? (std::int64_t)sizeof(T) : SIZE);
   }
@@ -204,41 +232,32 @@ struct Reference {
 
   using Plain = std::remove_const_t<T>;
 
-  Reference(Pointer<T> pointer, std::uint32_t line) : pointer(pointer), line(line) {}
-
   // Values of an empty type are nowhere in the GPU's memory.
   Plain read() const {
     if constexpr (std::is_empty_v<Plain>) {
       return Plain{};
-    }
-    if (pointer.buffer == 0) {
-      pointer.check(line);
-      return *pointer.local();
-    }
-    Plain plain;
-    if constexpr (is_value<Plain>) {
-      host->read(pointer.buffer, pointer.offset, sizeof(plain.value), alignof(Stored<T>), line, &plain.value, &plain.origin);
+    } else if constexpr (is_value<Plain>) {
+      Plain plain;
+      pointer.Address::read(&plain, sizeof(plain), sizeof(plain.value), alignof(Stored<T>), line, &plain.origin);
+      return plain;
     } else {
-      host->read(pointer.buffer, pointer.offset, sizeof(plain), alignof(Stored<T>), line, &plain, nullptr);
+      Plain plain;
+      pointer.Address::read(&plain, sizeof(plain), sizeof(plain), alignof(Stored<T>), line, nullptr);
+      return plain;
     }
-    return plain;
   }
   void write(const Plain& plain) const {
     static_assert(!std::is_const_v<T>, "a write through a pointer to const");
     if constexpr (std::is_empty_v<Plain>) {
       return;
-    }
-    if (pointer.buffer == 0) {
-      pointer.check(line);
-      *pointer.local() = plain;
     } else if constexpr (is_value<Plain>) {
-      host->write(pointer.buffer, pointer.offset, sizeof(plain.value), alignof(Stored<T>), line, &plain.value, &plain.origin);
+      pointer.Address::write(&plain, sizeof(plain), sizeof(plain.value), alignof(Stored<T>), line, &plain.origin);
     } else {
-      host->write(pointer.buffer, pointer.offset, sizeof(plain), alignof(Stored<T>), line, &plain, nullptr);
+      pointer.Address::write(&plain, sizeof(plain), sizeof(plain), alignof(Stored<T>), line, nullptr);
     }
   }
 
-  operator Plain() const { return read(); }
+  EMULATOR_INLINE operator Plain() const { return read(); }
   template <class U>
     requires(is_value<Plain> && std::is_same_v<U, Stored<T>>)
   operator U() const {
@@ -249,40 +268,42 @@ struct Reference {
   operator U() const {
     return U(read());
   }
-  const Reference& operator=(const Plain& plain) const {
+  EMULATOR_INLINE const Reference& operator=(const Plain& plain) const {
     write(plain);
     return *this;
   }
-  const Reference& operator=(const Reference& other) const {
+  EMULATOR_INLINE const Reference& operator=(const Reference& other) const {
     write(other.read());
     return *this;
   }
   template <class U>
-  const Reference& operator=(const Reference<U>& other) const {
+  EMULATOR_INLINE const Reference& operator=(const Reference<U>& other) const {
     write(other.read());
     return *this;
   }
   template <class U>
-  const Reference& operator+=(const U& other) const {
+  EMULATOR_INLINE const Reference& operator+=(const U& other) const {
     write((Plain)(read() + other));
     return *this;
   }
   template <class U>
-  const Reference& operator|=(const U& other) const {
+  EMULATOR_INLINE const Reference& operator|=(const U& other) const {
     write((Plain)(read() | other));
     return *this;
   }
   template <class U>
-  const Reference& operator&=(const U& other) const {
+  EMULATOR_INLINE const Reference& operator&=(const U& other) const {
     write((Plain)(read() & other));
     return *this;
   }
-  Pointer<T> operator&() const { return pointer; }
+  EMULATOR_INLINE Pointer<T> operator&() const { return pointer; }
 };
 
 template <class T>
 Reference<T> Pointer<T>::operator[](Index i) const {
-  return Reference<T>(at(i.value), i.line);
+  Reference<T> element{*this, i.line};
+  element.pointer.offset += i.value * (buffer == 0 ? (std::int64_t)sizeof(T) : SIZE);
+  return element;
 }
 
 // A shared array of arrays.
@@ -313,7 +334,7 @@ auto field(const Pointer<T>& pointer, M std::remove_const_t<T>::* member, std::u
   if constexpr (std::is_array_v<M>) {
     return Place(pointer.buffer, offset);
   } else {
-    return Reference(Place(pointer.buffer, offset), line);
+    return Reference{Place(pointer.buffer, offset), line};
   }
 }
 #define EMULATOR_FIELD(pointer, name, line)                                                                             \

@@ -7,7 +7,7 @@ use scan_codegen::{Overrides, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{Emulator, Module, Program},
-    extent::compiled,
+    extent::{compiled, compiled_of_the_ladder},
     operators::{MatrixProduct, TestOperator, inputs, mixed},
     reference::WAYS,
     segments::{Heads, Restart, fit, places},
@@ -85,9 +85,7 @@ fn sums_of_negative_zeros_are_negative_zeros() {
         })
     };
     let kinds = [(ScanKind::Inclusive, 0), (ScanKind::Exclusive, 1)];
-    let programs: Vec<_> = kinds.into_iter().flat_map(of_kind).collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for program in &programs {
+    for program in &compiled_of_the_ladder(kinds.into_iter().flat_map(of_kind)) {
         let tile = program.plan.tile as usize;
         for length in [1, tile - 3, tile, 3 * tile + 5] {
             let length = length.min(program.plan.max_len as usize);
