@@ -11,7 +11,7 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`map`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
+//! [`flip`], [`map`], [`pair`], [`zip`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
 //! the elements, [`flat_map`] gives several results of each.
 
 use crate::{
@@ -26,6 +26,7 @@ mod flip;
 mod map;
 mod pair;
 mod with_exclusive;
+mod zip;
 
 pub use filter::{Candidate, Filter, Kept, filter};
 pub use flat_map::{FlatMap, Placed, Several, flat_map};
@@ -33,6 +34,7 @@ pub use flip::{Flip, flip};
 pub use map::{Map, map};
 pub use pair::{Both, Pair, pair};
 pub use with_exclusive::{ExclusiveInclusive, WithExclusive, with_exclusive};
+pub use zip::{Zip, first_of, second_of, zip};
 
 mod sealed {
     use crate::{
@@ -291,6 +293,35 @@ impl<T: Bits> ScanOp for BitXor<T> {
     const IDENTITY: T = T::NONE;
     fn combine(a: T, b: T) -> T {
         a ^ b
+    }
+}
+
+operator! {
+    /// `a`: the first element of the array, or of each segment. It has no identity, so an exclusive scan needs an initial
+    /// value.
+    First, first, ScanElement
+}
+
+#[scan_op(crate = crate)]
+impl<T: ScanElement> ScanOp for First<T> {
+    type Element = T;
+    #[allow(unused_variables, reason = "the first element is the result")]
+    fn combine(a: T, b: T) -> T {
+        a
+    }
+}
+
+operator! {
+    /// `b`: the last element so far. It has no identity, so an exclusive scan needs an initial value.
+    Last, last, ScanElement
+}
+
+#[scan_op(crate = crate)]
+impl<T: ScanElement> ScanOp for Last<T> {
+    type Element = T;
+    #[allow(unused_variables, reason = "the last element is the result")]
+    fn combine(a: T, b: T) -> T {
+        b
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls of every kind, one after the other, as a user writes them: the same words over host memory and over device
 //! memory (`tests/suites/launches/tour.rs`), with arrays of any kind, along an axis, and in handles.
 
-use scan_runtime::{Axis, Scanner, arrays, ndarray::array, ops};
+use scan_runtime::{Axis, Scanner, arrays, ndarray::array, ops, scan_fn};
 use scan_tests::{columns::Recurrence, operators::MapU32};
 
 #[test]
@@ -80,5 +80,33 @@ fn a_total_goes_to_an_array_of_the_callers() -> Result<(), scan_runtime::Error> 
     let axis = Axis::of(&[2, 2], 0)?;
     let along = sums.along(axis).total_into(&mut total).run(&[1, 2, 3, 4]);
     assert!(along.is_err(), "{along:?}");
+    Ok(())
+}
+
+#[scan_fn]
+fn one(_: u32) -> u32 {
+    1
+}
+
+/// The keys of groups next to their results, in one call; and the number of each element within its segment, for which no
+/// memory is read.
+#[test]
+fn operators_over_an_array_each() -> Result<(), scan_runtime::Error> {
+    let scanner = Scanner::cpu();
+    let (keys, x) = ([7_u64, 7, 8, 9, 9, 9], [5_i32, -2, 9, 1, 4, 2]);
+    let totals = scanner.reduce(ops::zip(ops::first(), ops::zip(ops::sum(), ops::max())));
+    let input = x.map(|x| ops::Both { first: x, second: x });
+    let both = |first, sum, max| ops::Both { first, second: ops::Both { first: sum, second: max } };
+    assert_eq!(totals.by_keys(&keys).run((&keys, &input))?, [both(7, 3, 5), both(8, 9, 9), both(9, 7, 4)]);
+
+    let (mut so_far, mut last_key) = ([0; 6], [0; 6]);
+    let running = scanner.scan(ops::zip(ops::sum(), ops::last())).reverse();
+    running.by_keys(&keys).run_into((&x, &keys), (&mut so_far, &mut last_key))?;
+    assert_eq!((so_far, last_key), ([3, -2, 9, 7, 6, 2], [7, 7, 8, 9, 9, 9]));
+
+    let mut numbers = [0; 6];
+    let within = scanner.scan(ops::map::<one, _>(ops::sum())).exclusive();
+    within.by_offsets(&[0_u32, 2, 2, 3]).run_into(arrays::indices(), &mut numbers)?;
+    assert_eq!(numbers, [0, 1, 0, 0, 1, 2]);
     Ok(())
 }

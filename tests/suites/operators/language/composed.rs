@@ -55,6 +55,8 @@ pub(crate) fn cases(suite: &mut Suite) {
     suite.combine(both(), 0);
     suite.combine(ops::pair(ops::sum::<u32>(), both()), 0);
     suite.lift(ops::pair(both(), ops::min::<u32>()), 0);
+    suite.combine(ops::zip(ops::first::<u32>(), ops::last::<u32>()), 0);
+    suite.lift(ops::zip(ops::first::<u32>(), ops::map::<low_byte, _>(Shadowing { first: 3 })), 0);
 }
 
 #[test]
