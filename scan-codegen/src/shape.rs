@@ -309,8 +309,9 @@ fn all_words() -> BTreeMap<Room, BTreeSet<String>> {
     }
     let reduction = plan_reduction(&plain, false, &h200, Reduction::Contiguous).unwrap();
     rooms.push(reduce::rooms_of(&plain, &text(&plain), &reduction));
-    let last = plan_last_results(&Segments::HeadFlags, &h200).unwrap();
-    rooms.push(last_results::rooms_of(&text(&plain), &last));
+    let by_flags = ScanSpec::inclusive().with_segments(Segments::HeadFlags);
+    let last = plan_last_results(&plain, &by_flags, &h200).unwrap();
+    rooms.push(last_results::rooms_of(&plain, &text(&plain), &last));
     let mut all: BTreeMap<Room, BTreeSet<String>> = BTreeMap::new();
     for rooms in rooms {
         for (room, words) in rooms.unwrap().words() {

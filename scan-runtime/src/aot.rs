@@ -114,9 +114,8 @@ impl<Op: ScanOp, R: Outcome> Precompile for Run<'_, Op, Host, R> {
     fn wanted(&self) -> Wanted {
         let calls = self.call.of_all_shapes();
         let scans = calls.iter().map(|call| call.call(call.wanted(R::TOTALS)).task());
-        let heads = self.call.heads.kind;
-        // Of device memory the last result of each segment is taken by kernels, too.
-        let last_results = (R::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
+        let request = self.call.call(R::TOTALS).request;
+        let last_results = request.last_results(false).map(Task::LastResults);
         Wanted::new(&*self.call.options.op, scans.chain(last_results).collect())
     }
 }
@@ -413,7 +412,7 @@ mod tests {
         assert_eq!(wanted[..3], [vec![plain], vec![Some((true, false))], vec![Some((false, true))]]);
         assert_eq!(wanted[3..], [vec![None], vec![plain, None]]);
         assert!(matches!(&bundle.wanted[3].tasks[0], Task::Reduce(..)));
-        assert!(matches!(&bundle.wanted[4].tasks[1], Task::LastResults(segments) if !segments.is_none()));
+        assert!(matches!(&bundle.wanted[4].tasks[1], Task::LastResults(spec) if !spec.segments.is_none()));
         assert!(matches!(Bundle::new().with(&scan).compile(), Err(Error::Bundle { .. })));
     }
 

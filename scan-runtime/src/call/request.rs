@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scan_codegen::{ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec, Segments};
 
 use super::Task;
 use crate::{cpu::Order, heads::HeadKind};
@@ -93,6 +93,35 @@ impl Request {
             Some(reduction) if self.heads.is_none() => Task::Reduce(reduction, self.initial != Initial::None),
             _ => Task::Scan(self.spec(), shape),
         }
+    }
+
+    /// The scan that a reduction takes its results of: those of columns are its totals, others the last of each segment.
+    /// A reduction that takes them of none, and a scan, are themselves.
+    pub(crate) fn scanned(&self, of_columns: bool) -> Request {
+        let Layouts { input, .. } = self.layouts;
+        match (self.reduction, of_columns) {
+            (Some(_), true) => {
+                let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+                Request { totals: Totals::PerSegment, layouts: Layouts { input, output }, ..*self }
+            }
+            (Some(_), false) if !self.heads.is_none() => {
+                Request { layouts: Layouts { input, ..Layouts::default() }, ..*self }
+            }
+            _ => *self,
+        }
+    }
+
+    /// What takes the results of a reduction out of those of [that scan](Request::scanned), where they are not the
+    /// results already. Totals of columns are segments of one element each.
+    pub(crate) fn last_results(&self, of_columns: bool) -> Option<ScanSpec> {
+        let Layouts { output, .. } = self.layouts;
+        let segments = match of_columns {
+            true => (output != Layouts::default().output).then_some(Segments::Rows),
+            false => (!self.heads.is_none()).then(|| self.heads.segments()),
+        };
+        let spec = ScanSpec::inclusive().with_segments(self.reduction.and(segments)?);
+        let spec = spec.with_arrays(Arrays::One, output.0).with_kinds(ArrayKinds::default(), output.1);
+        Some(if self.initial == Initial::Each { spec.with_initial_values() } else { spec })
     }
 
     /// Whether the kernels that are prepared for one are those of the other. Both are of one scan or reduction.

@@ -684,7 +684,7 @@ fn last_results(probes: &mut Vec<Probe>) {
         };
         let program = planned(LastResultsProgram::new(&op, &heads(3, 0), 32));
         let (source, operator, plan) = (program.source.clone(), op.source(), program.plan.clone());
-        let name = format!("last results, {}", plan.segments);
+        let name = format!("last results, {}", plan.spec.segments);
         let render = move |templates: &Templates| render_last_results_from(templates, &operator, &plan, Target::Host);
         let run = move |source: &KernelSource| {
             let mut program = program.clone();
