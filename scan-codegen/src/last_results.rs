@@ -54,7 +54,7 @@ fn needs_counts(segments: &Segments) -> bool {
 pub struct LastResultsPlan {
     /// The device that it is for.
     pub device: DeviceLimits,
-    /// The reduction: where segments begin, and the arrays of its results. With an initial value for each segment,
+    /// The reduction: where segments begin, its direction, and the arrays of its results. With an initial value for each segment,
     /// which only offsets need here, an empty segment has the result of its own.
     pub spec: ScanSpec,
     /// Threads of a block.
@@ -64,7 +64,7 @@ pub struct LastResultsPlan {
 }
 
 /// Chooses the shape of the kernels that take the last result of each segment. A pure function, like
-/// [`plan`](crate::plan()). Of the spec, the segments, the output and initial values of segments count.
+/// [`plan`](crate::plan()). Of the spec, the segments, the direction, the output and initial values of segments count.
 ///
 /// # Errors
 ///
@@ -75,11 +75,12 @@ pub fn plan_last_results(
     spec: &ScanSpec,
     limits: &DeviceLimits,
 ) -> Result<LastResultsPlan, PlanError> {
-    let ScanSpec { segments, output, output_kinds, initial_values, .. } = spec;
+    let ScanSpec { segments, output, output_kinds, initial_values, reversed, .. } = spec;
     let initial_values = *initial_values && matches!(segments, Segments::Offsets(_));
     let spec = ScanSpec::inclusive().with_segments(segments.clone()).with_arrays(Arrays::One, *output);
     let spec = spec.with_kinds(ArrayKinds::default(), *output_kinds);
     let spec = if initial_values { spec.with_initial_values() } else { spec };
+    let spec = if *reversed { spec.reverse() } else { spec };
     let segments = &spec.segments;
     segments.check()?;
     check_output(operator, &spec)?;
@@ -180,6 +181,8 @@ struct LastResultsWords {
     offset: &'static str,
     /// The result of segment k, if it is empty.
     of_nothing: &'static str,
+    /// Which element of segment k is scanned last; where segments are counted, whether element i is.
+    last: &'static str,
 }
 
 impl Words for LastResultsWords {
@@ -236,6 +239,14 @@ pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &LastResu
         }
         false => ("of_nothing", ", const Output of_nothing"),
     };
+    let last = match (&spec.segments, spec.reversed) {
+        (Segments::Rows, false) => "(k + 1) * row - 1",
+        (Segments::Rows, true) => "k * row",
+        (Segments::Offsets(_), false) => "end - 1",
+        (Segments::Offsets(_), true) => "first",
+        (_, false) => "i + 1 == source.count || begins_segment(source, i + 1)",
+        (_, true) => "i == 0 || begins_segment(source, i)",
+    };
     let of_segments = ScanSpec::inclusive().with_segments(spec.segments.clone());
     let types = TypesWords::new(text);
     let arrays = ScanArrays::of(operator, text, spec, plan.zipped.as_ref());
@@ -247,7 +258,7 @@ pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &LastResu
         .with(&arrays.stage())?
         .with(&AlgebraWords::new(operator, false, false))?
         .with(&HeadsWords::new(spec, false))?
-        .with(&LastResultsWords { threads: plan.threads, offset: spec.segments.offset_word(), of_nothing })
+        .with(&LastResultsWords { threads: plan.threads, offset: spec.segments.offset_word(), of_nothing, last })
 }
 
 #[cfg(test)]

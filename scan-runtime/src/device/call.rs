@@ -250,16 +250,9 @@ impl<'a> DeviceCall<'a> {
         request.reduction.is_some() && self.axis.as_ref().is_some_and(is_of_columns)
     }
 
-    /// The request of `len` elements as kernels can do it. Those of a reduction of the whole read and write one slice
-    /// each. Other arrays are scanned as one row, whose last result is the result.
+    /// The request of `len` elements as kernels can do it.
     fn reducible(&self, request: Request, len: usize) -> Request {
-        let is_of_trees = request.heads.is_none() && !self.reduces_columns(&request);
-        match request.reduction {
-            Some(_) if is_of_trees && request.layouts != Layouts::default() => {
-                Request { heads: HeadKind::Rows { len }, ..request }
-            }
-            _ => request,
-        }
+        if self.reduces_columns(&request) { request } else { request.by_rows(len) }
     }
 
     /// How many results a reduction has of no elements; 0 where kernels write them in any case.

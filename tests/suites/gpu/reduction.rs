@@ -55,6 +55,7 @@ pub(crate) fn add(trials: &mut Trials) {
         Ok(())
     });
     trials.add("reductions_of_device_memory_into_any_arrays", into_arrays);
+    trials.add("reductions_from_the_right", from_the_right);
     trials.add("reductions_of_segments_that_begin_with_values", from_values);
     trials.add("total_of_device_slices", totals::<PolynomialHash>);
     trials.add("total_of_device_slices_of_256_bytes", totals::<MatrixProduct<8>>);
@@ -127,6 +128,34 @@ fn into_arrays() -> Outcome {
     Ok(())
 }
 
+/// Of the whole of device memory, by calls, handles and a graph, with an initial value and without.
+fn from_the_right() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for len in [0, 1, 34, 4_097, 100_003, 3_000_001] {
+        let host = inputs::<AffineU32>(len);
+        let input = if len > 0 { stream.clone_htod(&host)? } else { stream.null()? };
+        let what = |how: &str| format!("{how}, {len} elements");
+        for initial in [None, Some(MapU32 { a: 0, b: 77 })] {
+            let (ours, theirs) = (scanner.reduce(AffineU32).reverse(), cpu.reduce(AffineU32).reverse());
+            let ours = initial.iter().fold(ours, |reduce, value| reduce.init(*value));
+            let expected = initial.iter().fold(theirs, |reduce, value| reduce.init(*value)).run(&host)?;
+            ensure(ours.run(&host)? == expected, || what("host memory"))?;
+            ensure(stream.clone_dtoh(&ours.on(&stream).run(&input)?)? == [expected], || what("a call"))?;
+            let (handle, mut found) = (ours.on(&stream).prepare(len)?, stream.clone_htod(&[MapU32 { a: 5, b: 5 }])?);
+            handle.run_into(&input, &mut found)?;
+            ensure(stream.clone_dtoh(&found)? == [expected], || what("a handle"))?;
+        }
+        for (start, registers) in [(Register.start().ok_or("no start")?, None), (9, Some(9))] {
+            let ours = registers.iter().fold(scanner.reduce(Register).reverse(), |reduce, value| reduce.init(*value));
+            let expected = host.iter().rev().fold(start, |register, x| Register.step(register, *x));
+            let found = stream.clone_dtoh(&ours.on(&stream).run(&input)?)?;
+            ensure(found == [Register.project(expected)], || what("a machine"))?;
+        }
+    }
+    Ok(())
+}
+
 /// An initial value for each segment between offsets, empty ones among them, and for each column without elements.
 fn from_values() -> Outcome {
     let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
@@ -144,8 +173,10 @@ fn from_values() -> Outcome {
         offsets.extend([0, len as u64, len as u64]);
         offsets.sort_unstable();
         let values: Vec<_> = (1..offsets.len() as u64).map(value).collect();
-        let expected = cpu.reduce(op.clone()).by_offsets(&offsets).init_each(&values).run(host)?;
-        let reduce = scanner.reduce(op);
+        let (ours, theirs) = (scanner.reduce(op.clone()), cpu.reduce(op));
+        let reversed = len % 2 == 1;
+        let (reduce, theirs) = if reversed { (ours.reverse(), theirs.reverse()) } else { (ours, theirs) };
+        let expected = theirs.by_offsets(&offsets).init_each(&values).run(host)?;
         let (input, offsets) = (stream.clone_htod(host)?, stream.clone_htod(&offsets)?);
         let device_values = stream.clone_htod(&values)?;
         let found = reduce.on(stream).by_offsets(&offsets).init_each(&device_values).run(&input)?;
@@ -174,7 +205,7 @@ fn from_values() -> Outcome {
         reduce.by_offsets(&offsets).init_each(values).run(&[])
     }
     let on = (&scanner, &cpu, &stream);
-    for len in [1, 33, 4_097, 100_003, 1_500_007] {
+    for len in [1, 34, 4_097, 100_002, 1_500_007] {
         of(on, AffineU32, &inputs::<AffineU32>(len), |k| AffineU32::input(5 * k + 2))?;
         of(on, Register, &inputs::<AffineU32>(len), |k| k as u32 ^ 0x5555)?;
         of(on, Lifting, &lifting::inputs(len), |k| Mapping { a: k as u32 | 1, b: 7 })?;

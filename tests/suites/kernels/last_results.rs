@@ -25,7 +25,13 @@ fn heads(head_source: usize, pattern: usize, len: usize) -> Heads {
 }
 
 fn verify<Op: TestOperator>(head_source: usize) {
-    let program = LastResultsProgram::new(&Op::new(), &heads(head_source, 0, 3), THREADS).unwrap();
+    for spec in [ScanSpec::inclusive(), ScanSpec::inclusive().reverse()] {
+        verify_as::<Op>(&spec, head_source);
+    }
+}
+
+fn verify_as<Op: TestOperator>(spec: &ScanSpec, head_source: usize) {
+    let program = LastResultsProgram::with_spec(&Op::new(), spec, &heads(head_source, 0, 3), THREADS).unwrap();
     for (index, len) in LENGTHS.into_iter().enumerate() {
         let pattern = head_source + index;
         let mut heads = heads(head_source, pattern, len);
@@ -116,7 +122,7 @@ impl ScanOp for Placing {
 
 /// Results in one array; in one for each field; with two scattered and one that is not written; and at their own places.
 fn outputs() -> [ScanSpec; 4] {
-    let by_field = ScanSpec::inclusive().with_arrays(Arrays::One, Arrays::PerField);
+    let by_field = ScanSpec::inclusive().reverse().with_arrays(Arrays::One, Arrays::PerField);
     let of = |kinds: [ArrayKind; 3]| by_field.clone().with_kinds(ArrayKinds::default(), ArrayKinds::new(kinds));
     let [narrow, wide] = [OffsetWidth::U32, OffsetWidth::U64].map(ArrayKind::Places);
     let computed = [ArrayKind::NoMemory, ArrayKind::Computed, ArrayKind::Computed];
@@ -216,9 +222,24 @@ fn planted_faults_are_found() {
             "        totals[place++] = scanned[first];\n      }",
         ),
     ];
+    let of_reversed_rows = [("k * row", "(k + 1) * row - 1"), ("k * row", "k * row + (row > 1)")];
+    let of_reversed_offsets = [("scanned[first]", "scanned[end - 1]"), ("first < end && ", "")];
+    let of_reversed_flags = [
+        ("i == 0 || ", "i > 0 && "),
+        ("begins_segment(source, i)", "begins_segment(source, i + (i + 1 < source.count))"),
+        ("i == 0 || begins_segment(source, i)", "i + 1 == source.count || begins_segment(source, i + 1)"),
+    ];
     let op = ops::sum::<u32>();
-    for (head_source, changes) in [(HEAD_SOURCES, &of_rows[..]), (7, &of_offsets), (0, &of_flags)] {
-        let program = LastResultsProgram::new(&op, &heads(head_source, 0, 3), THREADS).unwrap();
+    let (forward, reversed) = (ScanSpec::inclusive(), ScanSpec::inclusive().reverse());
+    for (spec, head_source, changes) in [
+        (&forward, HEAD_SOURCES, &of_rows[..]),
+        (&forward, 7, &of_offsets),
+        (&forward, 0, &of_flags),
+        (&reversed, HEAD_SOURCES, &of_reversed_rows),
+        (&reversed, 7, &of_reversed_offsets),
+        (&reversed, 0, &of_reversed_flags),
+    ] {
+        let program = LastResultsProgram::with_spec(&op, spec, &heads(head_source, 0, 3), THREADS).unwrap();
         let is_found = |program: &LastResultsProgram| {
             (0..4).any(|seed| {
                 let begins: Vec<bool> = (0..36_000).map(|i| i % [2, 3, 40, 1][seed] == 0).collect();

@@ -308,6 +308,32 @@ fn reductions(kinds: &mut Kinds) {
             Ok(())
         },
     );
+    kinds.add(
+        "device_reduce_reversed",
+        "sum.reverse().init(1.5).run_into(…), whole and by segments, a handle",
+        |calls| {
+            let on = OnStream::new()?;
+            let sum = on.scanner.reduce(ops::sum::<f32>()).reverse().init(1.5);
+            let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &[0.0])?);
+            calls.twice(|| sum.on(&on.stream).run_into(&input, &mut output))?;
+            let (handle, _) = calls.record("prepare", || sum.on(&on.stream).prepare(FEW))?;
+            calls.warm("run of the handle", 2, || handle.run_into(&input, &mut output))?;
+            let nothing = input.slice(..0);
+            calls.record("no elements", || handle.run_into(&nothing, &mut output))?;
+            let offsets = offsets(FEW, 70);
+            let mut results = on.slice("results", &floats(offsets.len() - 1))?;
+            let (offsets, flags) = (on.slice("offsets", &offsets)?, on.slice("flags", &flags(FEW, 70))?);
+            calls.record("by offsets", || sum.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut results))?;
+            let mut count = on.slice("count", &[0_u64])?;
+            calls.record("by flags", || {
+                sum.on(&on.stream).by_flags(&flags).count_into(&mut count).run_into(&input, &mut results)
+            })?;
+            let axis = Axis::of(&[100, 10], 0)?;
+            calls
+                .record("columns", || sum.on(&on.stream).along(axis).run_into(&input, &mut results.slice_mut(..10)))?;
+            Ok(())
+        },
+    );
     kinds.add("device_reduce_scattered", "sum.run_into(&input, scatter(&mut output, &places)), a handle", |calls| {
         let on = OnStream::new()?;
         let sum = on.scanner.reduce(ops::sum::<f32>());

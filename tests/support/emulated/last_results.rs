@@ -23,16 +23,25 @@ pub struct LastResultsProgram {
 
 /// What each segment comes to, told by heads, if these are the results of a scan.
 pub fn last_results<T: Copy>(scanned: &[T], heads: &Heads, of_nothing: T) -> Vec<T> {
+    results_of(scanned, heads, of_nothing, false)
+}
+
+/// The same of a scan from either end.
+pub fn results_of<T: Copy>(scanned: &[T], heads: &Heads, of_nothing: T, reversed: bool) -> Vec<T> {
     let of_ranges = |offsets: Vec<usize>| {
-        let of_range = |range: &[usize]| if range[0] < range[1] { scanned[range[1] - 1] } else { of_nothing };
+        let of_range = |range: &[usize]| match range[0] < range[1] {
+            true => scanned[if reversed { range[0] } else { range[1] - 1 }],
+            false => of_nothing,
+        };
         offsets.windows(2).map(of_range).collect()
     };
     match &heads.source {
         HeadSource::Offsets(offsets) => of_ranges(offsets.iter().map(|offset| *offset as usize).collect()),
         HeadSource::LongOffsets(offsets) => of_ranges(offsets.iter().map(|offset| *offset as usize).collect()),
         _ => {
-            let ends = |i: &usize| i + 1 == scanned.len() || heads.begins[i + 1];
-            (0..scanned.len()).filter(ends).map(|i| scanned[i]).collect()
+            let begins = |i: usize| i == 0 || i == scanned.len() || heads.begins[i];
+            let is_last = |i: &usize| begins(if reversed { *i } else { i + 1 });
+            (0..scanned.len()).filter(is_last).map(|i| scanned[i]).collect()
         }
     }
 }
@@ -58,6 +67,11 @@ impl LastResultsProgram {
         let plan = plan_last_results(&op.source(), &spec.clone().with_segments(heads.segments()), &limits)?;
         let source = checked::render_last_results_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
         Ok(LastResultsProgram { plan, source })
+    }
+
+    /// What should come of these results.
+    fn lasts<T: Copy>(&self, scanned: &[T], heads: &Heads, of_nothing: T) -> Vec<T> {
+        results_of(scanned, heads, of_nothing, self.plan.spec.reversed)
     }
 
     /// Takes the last results out of these, with room for so many where only the device knows how many there are. Gives
@@ -128,7 +142,7 @@ impl LastResultsProgram {
             Some(last) => scanned[last],
             None => op.project(values[0]),
         };
-        let lasts = last_results(&(0..scanned.len()).map(Some).collect::<Vec<_>>(), heads, None);
+        let lasts = self.lasts(&(0..scanned.len()).map(Some).collect::<Vec<_>>(), heads, None);
         let mut expected: Vec<Op::Output> = lasts.iter().map(|last| result(*last)).collect();
         if self.plan.spec.initial_values {
             let empty = lasts.iter().enumerate().filter(|(_, last)| last.is_none());
@@ -172,7 +186,7 @@ impl LastResultsProgram {
         heads: &Heads,
         of_nothing: T,
     ) -> Result<(), EmulatorError> {
-        let expected = last_results(scanned, heads, of_nothing);
+        let expected = self.lasts(scanned, heads, of_nothing);
         let (found, count) = self.run(emulator, scanned, heads, of_nothing, expected.len())?;
         let wrong = |expected: String, found: String| {
             let kind = FaultKind::WrongTotal { expected, found };
