@@ -323,10 +323,10 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
     ///
     /// A reversed reduction is the total of that scan: `x[0] ∘ … ∘ x[n-1]`, and with an [initial value](Scan::init)
-    /// `x[0] ∘ … ∘ x[n-1] ∘ v`, which is a fold from the right. Of an operator without a `step` the value alone makes it
-    /// another one than the reduction from the left, but for the grouping. On a GPU it is made by the kernels of scans,
-    /// so [`reduction`](Scan::reduction) changes nothing, and of the whole of device memory it needs memory for a result
-    /// of each element.
+    /// `x[0] ∘ … ∘ x[n-1] ∘ v`, a fold from the right. Without an initial value the result is that of the reduction from
+    /// the left, unless the operator has a `step`; floats may round in another way. On a GPU the kernels of scans reduce
+    /// from the right: [`reduction`](Scan::reduction) changes nothing, and a reduction of device memory allocates a result
+    /// for each element.
     ///
     /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
     /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads from
