@@ -183,7 +183,6 @@ struct ReduceWords {
     threads: u32,
     elements: u32,
     run: u32,
-    coarsened: bool,
     /// The function that reduces a tile.
     tree: String,
 }
@@ -242,7 +241,6 @@ pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &Reductio
         threads: plan.threads,
         elements: plan.tile,
         run: plan.run,
-        coarsened: plan.reduction == Reduction::Coarsened,
         tree: format!("{}_tree", plan.reduction.name()),
     };
     Rooms::default()

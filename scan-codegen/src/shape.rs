@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 95;
+const CONDITIONS: usize = 94;
 /// Those of them that stand inside a line of CUDA.
 const INSIDE_A_LINE: usize = 0;
 /// Those that ask for things of two axes.
@@ -33,7 +33,7 @@ const WORDS_OF_ALL: usize = 243;
 /// Templates that begin with what they see of the text around them, and so are no functions.
 const SEES: usize = 0;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 5998;
+const LINES: usize = 5996;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
@@ -309,8 +309,9 @@ fn all_words() -> BTreeMap<Room, BTreeSet<String>> {
     }
     let reduction = plan_reduction(&plain, false, &h200, Reduction::Contiguous).unwrap();
     rooms.push(reduce::rooms_of(&plain, &text(&plain), &reduction));
-    let last = plan_last_results(&Segments::HeadFlags, &h200).unwrap();
-    rooms.push(last_results::rooms_of(&text(&plain), &last));
+    let by_flags = ScanSpec::inclusive().with_segments(Segments::HeadFlags);
+    let last = plan_last_results(&plain, &by_flags, &h200).unwrap();
+    rooms.push(last_results::rooms_of(&plain, &text(&plain), &last));
     let mut all: BTreeMap<Room, BTreeSet<String>> = BTreeMap::new();
     for rooms in rooms {
         for (room, words) in rooms.unwrap().words() {

@@ -63,6 +63,7 @@ use crate::{
     call::Task,
     cpu::try_map,
     cuda::{self, Stores},
+    host::axis::CallAxis,
     nvrtc,
 };
 
@@ -114,10 +115,20 @@ impl<Op: ScanOp, R: Outcome> Precompile for Run<'_, Op, Host, R> {
     fn wanted(&self) -> Wanted {
         let calls = self.call.of_all_shapes();
         let scans = calls.iter().map(|call| call.call(call.wanted(R::TOTALS)).task());
-        let heads = self.call.heads.kind;
-        // Of device memory the last result of each segment is taken by kernels, too.
-        let last_results = (R::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
-        Wanted::new(&*self.call.options.op, scans.chain(last_results).collect())
+        // What kernels do of device memory, where the host does the rest otherwise.
+        let request = self.call.call(R::TOTALS).request;
+        let request = if matches!(self.call.along, CallAxis::None) { request.by_rows(0) } else { request };
+        let rows = request.last_results(false).into_iter().flat_map(|spec| {
+            let scan = request.scanned(false).task(self.call.options.shape());
+            [scan, Task::LastResults(spec)]
+        });
+        let mut tasks: Vec<Task> = Vec::new();
+        scans.chain(rows).for_each(|task| {
+            if !tasks.contains(&task) {
+                tasks.push(task)
+            }
+        });
+        Wanted::new(&*self.call.options.op, tasks)
     }
 }
 
@@ -413,7 +424,7 @@ mod tests {
         assert_eq!(wanted[..3], [vec![plain], vec![Some((true, false))], vec![Some((false, true))]]);
         assert_eq!(wanted[3..], [vec![None], vec![plain, None]]);
         assert!(matches!(&bundle.wanted[3].tasks[0], Task::Reduce(..)));
-        assert!(matches!(&bundle.wanted[4].tasks[1], Task::LastResults(segments) if !segments.is_none()));
+        assert!(matches!(&bundle.wanted[4].tasks[1], Task::LastResults(spec) if !spec.segments.is_none()));
         assert!(matches!(Bundle::new().with(&scan).compile(), Err(Error::Bundle { .. })));
     }
 

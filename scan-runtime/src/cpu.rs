@@ -127,17 +127,25 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
 }
 
-/// Folds `before` and `len` elements: bit for bit the total of a scan. `None` of no elements without `before`.
+/// Folds `before` and `len` elements in this order: bit for bit the total of a scan. `None` of no elements without
+/// `before`.
 ///
 /// # Safety
 ///
 /// The memory is valid for reads of `len` elements.
 pub(crate) unsafe fn reduce<Op: ScanOp>(
     op: &Op,
+    order: Order,
     before: Option<Op::Carry>,
     input: impl Reader<Op::Input>,
     len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
+    if order == Order::Reversed {
+        let kind = ScanKind::Inclusive;
+        let how = How { kind, order, initial_value: before.as_ref(), heads: None, total: true };
+        // SAFETY: the caller vouches for the elements; results have no memory.
+        return unsafe { scan_in(op, how, Both { input, output: Unwritten }, len) };
+    }
     // Loops over vector registers, which need a pointer, write nothing either.
     let memory = Both { input, output: std::ptr::dangling_mut::<Op::Output>() };
     let loops = Loops::new(op, memory, len, true);

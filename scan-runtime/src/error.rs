@@ -220,15 +220,6 @@ pub enum Error {
         "the number of elements is unknown: at least one array must be a slice, or gathered or scattered by indices"
     )]
     UnknownLength,
-    /// A reduction of device memory that no kernel can do.
-    #[error(
-        "device memory is not reduced {what}: scan it into `arrays::discard()` with `.totals_into(&mut totals)`, which \
-         gives the carries, or reduce host memory"
-    )]
-    ReduceOnDevice {
-        /// `into other arrays than one slice`, for example.
-        what: &'static str,
-    },
     /// Only the device knows how many segments flags, bits or keys make.
     #[error(
         "only the device knows the number of segments by {heads}: use `.count_into(&mut count)`, with an output of one \

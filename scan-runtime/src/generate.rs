@@ -4,7 +4,7 @@ use std::fmt;
 
 use scan_codegen::{
     ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OpSource, Overrides, Plan, PlanError, Plans, Reduction,
-    ReductionPlan, RenderError, ScanSpec, Segments, Tuned,
+    ReductionPlan, RenderError, ScanSpec, Tuned,
 };
 use tracing::field::Empty;
 
@@ -50,10 +50,10 @@ pub(crate) fn plan_columns(
 
 pub(crate) fn plan_last_results(
     operator: &OpSource,
-    segments: &Segments,
+    spec: &ScanSpec,
     limits: &DeviceLimits,
 ) -> Result<LastResultsPlan, PlanError> {
-    let plan = || scan_codegen::plan_last_results(segments, limits);
+    let plan = || scan_codegen::plan_last_results(operator, spec, limits);
     planning(operator, &"last result of each segment", limits, plan)
 }
 

@@ -259,6 +259,12 @@ impl<Op: ScanOp, M: Memory, R: Outcome> Run<'_, Op, M, R> {
     /// let scan = Scanner::new()?.scan(ops::sum()).exclusive();
     /// let len = scan.with_total().run_into(&[3_u32, 0, 4], &mut starts)?;
     /// assert_eq!((starts, len), ([0, 3, 3], Some(7)));
+    ///
+    /// // The results of a reduction, an array for each field: of each row of three the least and the largest.
+    /// let (mut least, mut largest) = ([0; 2], [0; 2]);
+    /// let bounds = Scanner::new()?.reduce(ops::pair(ops::min(), ops::max()));
+    /// bounds.rows(3).run_into(&[5, 1, 4, 8, 9, 7], (&mut least, &mut largest))?;
+    /// assert_eq!((least, largest), ([1, 7], [5, 9]));
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     #[inline]

@@ -170,7 +170,8 @@ impl<Op: ScanOp, R: Outcome> fmt::Debug for Scan<Op, R> {
 
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input, `x[0] ∘ … ∘ x[n -
 /// 1]`, grouped as it suits the device, in this order. [`rows`](Scan::rows), [`by_keys`](Scan::by_keys) and others give
-/// a total for each segment. A result is `project` of the total, also of a machine that has `emit`.
+/// a total for each segment, and [`reverse`](Scan::reverse) reduces from the right. A result is `project` of the total,
+/// also of a machine that has `emit`.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -225,30 +226,6 @@ impl<Op: ScanOp> Scan<Op> {
     /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
     pub fn exclusive(mut self) -> Self {
         self.options.kind = ScanKind::Exclusive;
-        self
-    }
-
-    /// Goes from the last element to the first (of each segment, in a scan that restarts): output `i` is
-    /// `x[i] ∘ x[i+1] ∘ … ∘ x[n-1]`, or without `x[i]` if [exclusive](Scan::exclusive). The operands keep their order: what lies
-    /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
-    ///
-    /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
-    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads from
-    /// the right: `step` takes the last input first, and the left operand of `combine` is the part that was read first,
-    /// which is on the right in memory.
-    ///
-    /// ```
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// let scanner = Scanner::new()?;
-    /// let remaining = scanner.scan(ops::sum()).reverse().run(&[3, 1, 4])?;
-    /// assert_eq!(remaining, [8, 5, 4]);
-    /// let after_each = scanner.scan(ops::sum()).reverse().exclusive().run(&[3, 1, 4])?;
-    /// assert_eq!(after_each, [5, 4, 0]);
-    /// # Ok::<(), scan_runtime::Error>(())
-    /// ```
-    pub fn reverse(mut self) -> Self {
-        self.options.order = Order::Reversed;
         self
     }
 
@@ -341,6 +318,51 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
 
 /// Options of scans and reductions.
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
+    /// Goes from the last element to the first (of each segment, in a scan that restarts): output `i` is
+    /// `x[i] ∘ x[i+1] ∘ … ∘ x[n-1]`, or without `x[i]` if [exclusive](Scan::exclusive). The operands keep their order: what lies
+    /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
+    ///
+    /// A reversed reduction is the total of that scan: `x[0] ∘ … ∘ x[n-1]`, and with an [initial value](Scan::init)
+    /// `x[0] ∘ … ∘ x[n-1] ∘ v`, a fold from the right. Without an initial value the result is that of the reduction from
+    /// the left, unless the operator has a `step`; floats may round in another way. On a GPU the kernels of scans reduce
+    /// from the right: [`reduction`](Scan::reduction) changes nothing, and a reduction of device memory allocates a result
+    /// for each element.
+    ///
+    /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
+    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads from
+    /// the right: `step` takes the last input first, and the left operand of `combine` is the part that was read first,
+    /// which is on the right in memory.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::new()?;
+    /// let remaining = scanner.scan(ops::sum()).reverse().run(&[3, 1, 4])?;
+    /// assert_eq!(remaining, [8, 5, 4]);
+    /// let after_each = scanner.scan(ops::sum()).reverse().exclusive().run(&[3, 1, 4])?;
+    /// assert_eq!(after_each, [5, 4, 0]);
+    ///
+    /// // The value is behind the last element: 3 - (1 - (4 - 10)), by the maps y = ±y + x.
+    /// # use scan_runtime::{scan_element, scan_op};
+    /// #[scan_element]
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// struct Map { sign: i32, add: i32 }
+    ///
+    /// #[scan_op(identity = Map { sign: 1, add: 0 })]
+    /// fn compose(f: Map, g: Map) -> Map {
+    ///     Map { sign: f.sign * g.sign, add: f.sign * g.add + f.add }
+    /// }
+    ///
+    /// let terms = [3, 1, 4].map(|add| Map { sign: -1, add });
+    /// let last = Map { sign: 0, add: 10 };
+    /// assert_eq!(scanner.reduce(compose).reverse().init(last).run(&terms)?.add, -4);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn reverse(mut self) -> Self {
+        self.options.order = Order::Reversed;
+        self
+    }
+
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output once,
     /// from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
     pub fn init(mut self, value: Op::Carry) -> Self {
@@ -368,7 +390,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
 
 /// How a total alone is made.
 impl<Op: ScanOp> Reduce<Op> {
-    /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU.
+    /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU, nor for a
+    /// [reversed](Scan::reverse) reduction.
     pub fn reduction(mut self, reduction: Reduction) -> Self {
         self.options.reduction = Some(reduction);
         self
@@ -378,9 +401,14 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] for an element type that the kernels cannot handle.
+    /// [`Error::Plan`] for an element type that the kernels cannot handle, and for a [reversed](Scan::reverse)
+    /// reduction, which the kernels of scans do.
     pub fn plan(&self) -> Result<ReductionPlan, Error> {
-        let Options { scanner, op, initial_value, reduction, .. } = &self.options;
+        let Options { scanner, op, initial_value, reduction, order, .. } = &self.options;
+        if *order == Order::Reversed {
+            let why = "kernels of scans reduce from the right: ask `scan(op).reverse().rows(len)` for its plan";
+            return Err(PlanError::Strategy { strategy: "a tree".to_owned(), why: why.to_owned() }.into());
+        }
         let reduction = reduction.unwrap_or_default();
         Ok(generate::plan_reduction(&op.source(), initial_value.is_some(), &scanner.limits(), reduction)?)
     }

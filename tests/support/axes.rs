@@ -122,12 +122,27 @@ pub fn not_contiguous() -> Vec<Axis> {
     ]
 }
 
-/// What is wrong with a reduction of each column of an array: alone, with an initial value, and with one for each.
+/// What is wrong with a reduction of each column of an array from either end: alone, with an initial value, and with
+/// one for each.
 ///
 /// # Errors
 ///
 /// Those of the reductions.
 pub fn fault_of_reductions<Op: TestOperator>(scanner: &Scanner, axis: &Axis) -> Result<Option<String>, Error> {
+    for reversed in [false, true] {
+        let fault = fault_of_reductions_from::<Op>(scanner, axis, reversed)?;
+        if fault.is_some() {
+            return Ok(fault.map(|fault| format!("{fault}, reversed: {reversed}")));
+        }
+    }
+    Ok(None)
+}
+
+fn fault_of_reductions_from<Op: TestOperator>(
+    scanner: &Scanner,
+    axis: &Axis,
+    reversed: bool,
+) -> Result<Option<String>, Error> {
     let input = elements(axis, 1 << 20, Op::input);
     let (strides, _) = axis.both_strides();
     let column = |index: Vec<usize>| -> Vec<Op::Item> {
@@ -137,6 +152,7 @@ pub fn fault_of_reductions<Op: TestOperator>(scanner: &Scanner, axis: &Axis) -> 
     let columns: Vec<_> = reference::columns(axis).into_iter().map(column).collect();
     let values: Vec<Op::Item> = (0..columns.len() as u64).map(|column| Op::input(5 * column + 3)).collect();
     let reduce = scanner.reduce(Op::new());
+    let reduce = if reversed { reduce.reverse() } else { reduce };
     let (one, each) = (reduce.clone().init(Op::initial_value()), reduce.along(axis.clone()).init_each(&values));
     let ways = [("alone", reduce.along(axis.clone())), ("from one", one.along(axis.clone())), ("from each", each)];
     for (way, reduce) in ways {
@@ -146,7 +162,13 @@ pub fn fault_of_reductions<Op: TestOperator>(scanner: &Scanner, axis: &Axis) -> 
                 "from one" => Some(Op::initial_value()),
                 _ => Some(*value),
             };
-            reference::total(&Op::new(), initial, column).or_else(|| Op::new().identity())
+            let total = match reversed {
+                false => reference::total(&Op::new(), initial, column),
+                true => {
+                    initial.into_iter().chain(column.iter().rev().copied()).reduce(|sum, x| Op::new().combine(x, sum))
+                }
+            };
+            total.or_else(|| Op::new().identity())
         });
         let Some(expected) = expected.collect::<Option<Vec<_>>>() else { continue };
         if let Some(wrong) = first_difference(&reduce.run(&input)?, &expected) {

@@ -179,7 +179,8 @@ fn plans_of_reductions_and_of_last_results_are_sound() {
             }
         }
         for segments in sources_of_heads() {
-            let plan = plan_last_results(&segments, &limits).unwrap();
+            let spec = ScanSpec::inclusive().with_segments(segments).with_initial_values();
+            let plan = plan_last_results(&operator_of(4), &spec, &limits).unwrap();
             assert_eq!(plan.violations(), [], "{plan}");
         }
     }
@@ -319,7 +320,8 @@ fn faults_of_other_plans_are_found() {
     larger.tile *= 8;
     let rules: Vec<_> = larger.violations(&operator).into_iter().map(|violation| violation.rule).collect();
     assert_eq!(rules[..2], [Rule::Runs, Rule::SharedMemory]);
-    let mut last = plan_last_results(&Segments::HeadFlags, &limits).unwrap();
+    let by_flags = ScanSpec::inclusive().with_segments(Segments::HeadFlags);
+    let mut last = plan_last_results(&operator_of(4), &by_flags, &limits).unwrap();
     last.threads = 100;
     assert_eq!(last.violations()[0].rule, Rule::Threads);
 }

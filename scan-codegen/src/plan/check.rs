@@ -109,6 +109,12 @@ fn check_kinds(spec: &ScanSpec) -> Result<(), PlanError> {
     }
 }
 
+/// Refuses arrays that no kernel can write results to.
+pub(crate) fn check_output(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    spec.output.items(&operator.output).into_iter().try_for_each(check_element)?;
+    check_places(operator, spec)
+}
+
 /// Refuses results that go to computed places where the first item of an output has not a place for each.
 fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
     check_kinds(spec)?;

@@ -67,6 +67,11 @@ impl KernelWords {
         }
     }
 
+    /// With these last parameters, each with the comma before it.
+    pub(crate) fn ending_with(self, last_parameters: &'static str) -> Self {
+        KernelWords { last_parameters: last_parameters.to_owned(), ..self }
+    }
+
     /// Of launches that may begin before the one before them has ended. `at_once` is whether they let the next one
     /// begin at their own beginning.
     pub(crate) fn programmatic(self, programmatic: bool, at_once: bool) -> Self {

@@ -7,8 +7,15 @@ use super::{
     arrays::{ArraysWords, Named, PlaceWords, SliceWords},
 };
 use crate::{
-    array_kind::ArrayKind, computed::ComputedPlaces, constants::COPY_ALIGNMENT, operator::OpSource,
-    operator_text::OperatorText, plan::Plan, rooms::runs::in_words, zipped::ZippedArray,
+    array_kind::ArrayKind,
+    computed::ComputedPlaces,
+    constants::COPY_ALIGNMENT,
+    operator::OpSource,
+    operator_text::OperatorText,
+    plan::Plan,
+    rooms::runs::in_words,
+    spec::ScanSpec,
+    zipped::{Zipped, ZippedArray},
 };
 
 /// What the templates of a stage speak of.
@@ -131,7 +138,11 @@ impl<'a> Array<'a> {
 
 /// The arrays of a scan.
 pub(crate) struct ScanArrays<'a> {
-    plan: &'a Plan,
+    spec: &'a ScanSpec,
+    zipped: Option<&'a Zipped>,
+    input_bytes: u64,
+    /// Elements of a thread.
+    run: u32,
     inputs: Vec<Array<'a>>,
     /// Those that a kernel has, the places that the operator computes first.
     outputs: Vec<Array<'a>>,
@@ -142,7 +153,17 @@ pub(crate) struct ScanArrays<'a> {
 
 impl<'a> ScanArrays<'a> {
     pub(crate) fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
-        let spec = &plan.spec;
+        let Plan { spec, zipped, input_bytes, run, .. } = plan;
+        ScanArrays { input_bytes: *input_bytes, run: *run, ..Self::of(operator, text, spec, zipped.as_ref()) }
+    }
+
+    /// The same of kernels without stages.
+    pub(crate) fn of(
+        operator: &OpSource,
+        text: &'a OperatorText,
+        spec: &'a ScanSpec,
+        zipped: Option<&'a Zipped>,
+    ) -> Self {
         let arrays =
             |zipped: &[ZippedArray], fields: &'a [(String, String)], by_field: bool, one: (&'a str, &'a str)| {
                 let fields = fields.iter().map(|(name, ty)| (&name[..], &ty[..])).filter(|_| by_field);
@@ -154,7 +175,7 @@ impl<'a> ScanArrays<'a> {
                 });
                 arrays.collect::<Vec<_>>()
             };
-        let [inputs, outputs] = plan.zipped.as_ref().map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
+        let [inputs, outputs] = zipped.map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
         let by_field = spec.input.is_by_field(&operator.input);
         let output_by_field = spec.output.is_by_field(&operator.output);
         let inputs = arrays(inputs, &text.input_fields, by_field, ("elements", &text.input));
@@ -171,7 +192,7 @@ impl<'a> ScanArrays<'a> {
             array.array.kind != ArrayKind::NoMemory || is_place
         });
         let output_in_words = in_words(spec.output, &operator.output);
-        ScanArrays { plan, inputs, outputs, places, by_field, output_in_words }
+        ScanArrays { spec, zipped, input_bytes: 1, run: 1, inputs, outputs, places, by_field, output_in_words }
     }
 
     /// The arrays of the output that lie in memory.
@@ -192,7 +213,7 @@ impl<'a> ScanArrays<'a> {
 
     /// Bytes of an item of that array.
     fn aligned_bytes(&self) -> u64 {
-        self.hardest().map_or(self.plan.input_bytes, |array| array.array.bytes.into())
+        self.hardest().map_or(self.input_bytes, |array| array.array.bytes.into())
     }
 
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
@@ -211,6 +232,15 @@ impl<'a> ScanArrays<'a> {
             .outputs("StageOutputs", "StageElement", self.outputs.iter().map(Array::in_stage))
     }
 
+    /// The types by which kernels speak of the arrays of results, where they have no others.
+    pub(crate) fn types_of_results(&self) -> ArraysWords {
+        ArraysWords::new(Vec::new(), Vec::new()).outputs(
+            "Outputs",
+            "OutputElement",
+            self.targets().iter().map(Array::in_memory),
+        )
+    }
+
     pub(crate) fn stage(&self) -> StageWords {
         let slice = |array: &Array<'_>| {
             let ZippedArray { bytes, before, .. } = array.array;
@@ -225,19 +255,19 @@ impl<'a> ScanArrays<'a> {
         });
         let inverse = copy_inverse(self.aligned_bytes());
         let padding = |input: &str| format!("(unsigned)((size_t){input} / COPY_GRAIN * {inverse} % COPY_PERIOD)");
-        let head_padding = match (&self.plan.zipped, self.hardest()) {
+        let head_padding = match (self.zipped, self.hardest()) {
             (None, _) => padding("input"),
             (Some(_), Some(array)) => padding(&format!("input.{}", array.name)),
             (Some(_), None) => "0".to_owned(),
         };
         StageWords {
-            inputs: self.inputs.iter().map(|array| array.words(self.plan.run)).collect(),
-            outputs: self.outputs.iter().map(|array| array.words(self.plan.run)).collect(),
+            inputs: self.inputs.iter().map(|array| array.words(self.run)).collect(),
+            outputs: self.outputs.iter().map(|array| array.words(self.run)).collect(),
             targets: self.targets().iter().map(Array::target).collect(),
             slice_bytes: input_slices.iter().map(|slice| u64::from(slice.bytes)).sum(),
             input_slices,
             output_slices: Self::slices(&self.outputs, slice),
-            outputs_are_slices: self.plan.spec.output_kinds.are_slices(),
+            outputs_are_slices: self.spec.output_kinds.are_slices(),
             place,
             head_padding,
             output_in_words: self.output_in_words,

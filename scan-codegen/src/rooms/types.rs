@@ -62,6 +62,11 @@ impl<'a> TypesWords<'a> {
         }
     }
 
+    /// Of results alone in several arrays.
+    pub(crate) fn into_arrays(self) -> Self {
+        TypesWords { outputs: "Outputs", ..self }
+    }
+
     /// Of several arrays. In a stage all of them are slices.
     pub(crate) fn in_arrays(self, spec: &ScanSpec) -> Self {
         let (inputs, outputs) = ("Inputs", "Outputs");

@@ -150,8 +150,8 @@ impl Call<'_> {
         }
         let most = device.chunk(self.op.element_bytes());
         let mut kernels = device.load_up_to(self.op, &task, len.min(most))?;
-        if self.request.reduction.is_some() && !heads.is_none() {
-            kernels.extend(device.load_up_to(self.op, &Task::LastResults(heads.segments()), len.min(most))?);
+        if let Some(spec) = self.request.last_results(false) {
+            kernels.extend(device.load_up_to(self.op, &Task::LastResults(spec), len.min(most))?);
         }
         if len > most {
             let part = |first| Content::Part { of: 0..1, first, last: false };

@@ -99,7 +99,7 @@ impl Call<'_> {
             Task::Reduce(reduction, initial_value) => {
                 generate::plan_reduction(&operator, *initial_value, &limits, *reduction).map(drop)?;
             }
-            Task::LastResults(segments) => generate::plan_last_results(&operator, segments, &limits).map(drop)?,
+            Task::LastResults(spec) => generate::plan_last_results(&operator, spec, &limits).map(drop)?,
         }
         Ok(())
     }

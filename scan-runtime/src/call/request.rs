@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scan_codegen::{ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec, Segments};
 
 use super::Task;
 use crate::{cpu::Order, heads::HeadKind};
@@ -90,9 +90,61 @@ impl Request {
     /// The kernels that it needs, of this shape.
     pub(crate) fn task(&self, shape: Overrides) -> Task {
         match self.reduction {
-            Some(reduction) if self.heads.is_none() => Task::Reduce(reduction, self.initial != Initial::None),
+            Some(reduction) if self.is_of_trees() => Task::Reduce(reduction, self.initial != Initial::None),
+            // In host memory, where the result is made of the total.
+            Some(_) if self.heads.is_none() => {
+                let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+                let layouts = Layouts { output, ..self.layouts };
+                Task::Scan(Request { reduction: None, totals: Totals::Last, layouts, ..*self }.spec(), shape)
+            }
             _ => Task::Scan(self.spec(), shape),
         }
+    }
+
+    /// Whether it is a reduction that trees can do: of the whole, which reads and writes one slice each, in the order of
+    /// memory.
+    pub(crate) fn is_of_trees(&self) -> bool {
+        let is_whole = self.reduction.is_some() && self.heads.is_none();
+        is_whole && self.order == Order::Forward && self.layouts == Layouts::default()
+    }
+
+    /// The same of `len` elements of device memory. What trees cannot reduce is scanned as one row, whose last result is
+    /// the result.
+    pub(crate) fn by_rows(self, len: usize) -> Self {
+        match self.reduction {
+            Some(_) if self.heads.is_none() && !self.is_of_trees() => Request { heads: HeadKind::Rows { len }, ..self },
+            _ => self,
+        }
+    }
+
+    /// The scan that a reduction takes its results of: those of columns are its totals, others the last of each segment.
+    /// A reduction that takes them of none, and a scan, are themselves.
+    pub(crate) fn scanned(&self, of_columns: bool) -> Request {
+        let Layouts { input, .. } = self.layouts;
+        match (self.reduction, of_columns) {
+            (Some(_), true) => {
+                let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+                Request { totals: Totals::PerSegment, layouts: Layouts { input, output }, ..*self }
+            }
+            (Some(_), false) if !self.heads.is_none() => {
+                Request { layouts: Layouts { input, ..Layouts::default() }, ..*self }
+            }
+            _ => *self,
+        }
+    }
+
+    /// What takes the results of a reduction out of those of [that scan](Request::scanned), where they are not the
+    /// results already. Totals of columns are segments of one element each.
+    pub(crate) fn last_results(&self, of_columns: bool) -> Option<ScanSpec> {
+        let Layouts { output, .. } = self.layouts;
+        let segments = match of_columns {
+            true => (output != Layouts::default().output).then_some(Segments::Rows),
+            false => (!self.heads.is_none()).then(|| self.heads.segments()),
+        };
+        let spec = ScanSpec::inclusive().with_segments(self.reduction.and(segments)?);
+        let spec = spec.with_arrays(Arrays::One, output.0).with_kinds(ArrayKinds::default(), output.1);
+        let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
+        Some(if self.initial == Initial::Each { spec.with_initial_values() } else { spec })
     }
 
     /// Whether the kernels that are prepared for one are those of the other. Both are of one scan or reduction.

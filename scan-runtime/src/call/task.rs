@@ -1,6 +1,6 @@
 //! The task of kernels.
 
-use scan_codegen::{Overrides, Reduction, ScanSpec, Segments};
+use scan_codegen::{Overrides, Reduction, ScanSpec};
 
 /// The task of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +11,6 @@ pub(crate) enum Task {
     Reduce(Reduction, bool),
     /// A scan along an axis.
     Columns(ScanSpec, Overrides),
-    /// The last result of each segment, out of the results of a scan.
-    LastResults(Segments),
+    /// The results of a reduction by segments: the last of each, out of the results of a scan.
+    LastResults(ScanSpec),
 }

@@ -71,7 +71,7 @@ impl fmt::Display for AnyPlan {
             AnyPlan::Scan(plan) => write!(f, "{}, {}", plan.spec, plan.strategy),
             AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
             AnyPlan::Columns(plan) => write!(f, "{} along an axis", plan.spec),
-            AnyPlan::LastResults(plan) => write!(f, "last result of each segment, {}", plan.segments),
+            AnyPlan::LastResults(plan) => f.write_str(&plan.description()),
         }
     }
 }

@@ -59,8 +59,8 @@ impl Ranges {
                 let first = ranges.next().unwrap_or_else(|| Range::for_all(AnyPlan::Columns(plan.clone())));
                 (first, ranges.collect())
             }
-            Task::LastResults(segments) => {
-                let plan = generate::plan_last_results(&operator, segments, limits)?;
+            Task::LastResults(spec) => {
+                let plan = generate::plan_last_results(&operator, spec, limits)?;
                 (Range::for_all(AnyPlan::LastResults(plan)), Vec::new())
             }
         };

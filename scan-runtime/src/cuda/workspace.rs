@@ -229,13 +229,15 @@ pub(crate) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
 
 #[cfg(test)]
 mod tests {
-    use scan_codegen::{DeviceLimits, Segments, plan_last_results};
+    use scan_codegen::{DeviceLimits, ScanSpec, Segments, plan_last_results};
 
     use super::*;
+    use crate::{ScanOp, ops};
 
     #[test]
     fn the_last_schedule_is_that_of_the_plan_even_for_length_zero() {
-        let plan = plan_last_results(&Segments::HeadFlags, &DeviceLimits::H200).unwrap();
+        let spec = ScanSpec::inclusive().with_segments(Segments::HeadFlags);
+        let plan = plan_last_results(&ops::sum::<u32>().source(), &spec, &DeviceLimits::H200).unwrap();
         let plan = AnyPlan::LastResults(plan);
         let mut schedules = LastSchedule::default();
         for len in [0, 0, 1 << 20, 0] {

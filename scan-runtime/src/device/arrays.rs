@@ -219,11 +219,6 @@ impl<'s> Words<'s> {
         _ = self.guards.try_push(guard);
     }
 
-    /// The pointer of one array, which is not given to kernels among these.
-    pub(crate) fn take_pointer(&mut self) -> sys::CUdeviceptr {
-        self.words.pop().unwrap_or_default()
-    }
-
     /// A word at least: kernels are given one byte where there is no array.
     pub(crate) fn words(&self) -> &[u64] {
         if self.words.is_empty() { &[0] } else { &self.words }

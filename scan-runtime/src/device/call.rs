@@ -3,13 +3,13 @@
 use std::{fmt, sync::Arc};
 
 use cudarc::driver::{CudaStream, result, sys};
-use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnLayout};
+use scan_codegen::{ArrayKind, Axis, ColumnLayout};
 
 use super::{
     arrays::{DeviceArray, DeviceArrayMut, ErasedInput, ErasedOutput, Found, Words},
     handle::Handle,
     heads::DeviceHeads,
-    work::DeviceWork,
+    work::{DeviceWork, OfNothing},
 };
 use crate::{
     Error, PlanError,
@@ -217,8 +217,9 @@ impl<'a> DeviceCall<'a> {
 
     fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
-        let request = self.reducible(request, max_len)?;
-        Handle::new(&Call { request, ..call }, self.axis.as_ref(), stream, max_len)
+        let call = Call { request: self.reducible(request, max_len), ..call };
+        let of_nothing = if OfNothing::is_needed(&call) { self.results_of_nothing() } else { 0 };
+        Handle::new(&call, self.axis.as_ref(), stream, max_len, of_nothing)
     }
 
     /// The totals that a run gives, which the caller asks for or has memory for.
@@ -249,29 +250,17 @@ impl<'a> DeviceCall<'a> {
         request.reduction.is_some() && self.axis.as_ref().is_some_and(is_of_columns)
     }
 
-    /// The request of `len` elements, if it is a scan, or a reduction that kernels can do. The kernels of reductions
-    /// read one slice. Other inputs are scanned as one row, whose last result is the result. Of columns the results are
-    /// the totals of a scan whose results are not written.
-    fn reducible(&self, request: Request, len: usize) -> Result<Request, Error> {
-        let (slices, Request { heads, layouts, .. }) = (Layouts::default(), request);
-        let refuse = |what| Err(Error::ReduceOnDevice { what });
-        match request.initial {
-            _ if request.reduction.is_none() => Ok(request),
-            _ if layouts.output != slices.output => refuse("into other arrays than one slice"),
-            Initial::Each if self.axis.as_ref().is_some_and(|axis| axis.layout().is_empty()) => {
-                refuse("without elements, with an initial value for each column")
-            }
-            _ if self.reduces_columns(&request) => {
-                let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
-                Ok(Request { totals: Totals::PerSegment, layouts: Layouts { output, ..layouts }, ..request })
-            }
-            Initial::Each if self.heads.has_offsets() => {
-                refuse("with an initial value for each segment between offsets")
-            }
-            _ if heads.is_none() && layouts.input != slices.input => {
-                Ok(Request { heads: HeadKind::Rows { len }, ..request })
-            }
-            _ => Ok(request),
+    /// The request of `len` elements as kernels can do it.
+    fn reducible(&self, request: Request, len: usize) -> Request {
+        if self.reduces_columns(&request) { request } else { request.by_rows(len) }
+    }
+
+    /// How many results a reduction has of no elements; 0 where kernels write them in any case.
+    fn results_of_nothing(&self) -> usize {
+        match (self.axis.as_deref(), self.heads.kind) {
+            (Some(AxisLayout { axis, .. }), _) if axis.layout().is_empty() => axis.columns(),
+            (None, HeadKind::None) => 1,
+            _ => 0,
         }
     }
 
@@ -298,11 +287,11 @@ impl<'a> DeviceCall<'a> {
         let in_len = if in_place { out_len } else { in_len };
         let arrays = input.map_or(output.arrays(), ErasedInput::arrays);
         let layouts = Layouts { input: (arrays, inputs.kinds()), output: (output.arrays(), out_kinds) };
-        let mut request = self.reducible(self.request(totals.wanted(), layouts), in_len.unwrap_or_default())?;
+        let mut request = self.reducible(self.request(totals.wanted(), layouts), in_len.unwrap_or_default());
         let (len, results) = self.check_arrays(in_len, out_len, in_place, &totals)?;
         self.check(device, &request, len, &totals)?;
         if self.is_without_elements(&request, len, results) {
-            return self.write_nothing(&request, output, totals);
+            return self.write_nothing(&request, output, totals, results);
         }
         if let Some(array) = inputs.empty {
             return Err(Error::NothingToGather { array });
@@ -320,10 +309,7 @@ impl<'a> DeviceCall<'a> {
         }
         output.words(stream, &mut writing);
         let totals = totals.into_array().map(|totals| totals.pointer(stream));
-        let total = match self.reduces_columns(&request) {
-            true => writing.take_pointer(),
-            false => totals.as_ref().map_or(0, |(pointer, _writing)| *pointer),
-        };
+        let total = totals.as_ref().map_or(0, |(pointer, _writing)| *pointer);
         let axis = self.axis.as_ref().filter(|axis| !axis.is_of_rows(&request));
         let columns = own.as_ref().or(axis.map(|axis| axis.layout()));
         let read = if in_place { writing.words() } else { reading.words() };
@@ -352,7 +338,7 @@ impl<'a> DeviceCall<'a> {
             along.check_length(if in_place { "buffer" } else { "input" }, input.unwrap_or(needed), needed)?;
             if self.reduces() {
                 let why = "a reduction writes one result for each column";
-                expect_len("output", output.unwrap_or_default(), axis.columns(), why)?;
+                expect_len("output", output.unwrap_or(axis.columns()), axis.columns(), why)?;
                 return Ok((axis.len(), axis.columns()));
             }
             if !in_place {
@@ -364,16 +350,16 @@ impl<'a> DeviceCall<'a> {
             let len = common_len(input, output)?;
             return Ok((len, len));
         }
-        let (Some(len), Some(output)) = (input, output) else { return Err(Error::UnknownLength) };
+        let Some(len) = input else { return Err(Error::UnknownLength) };
         match totals {
             DeviceTotals::Count(_) => match self.heads.segments(len) {
                 Some(segments) => Err(Error::KnownSegments { segments }),
-                None => Ok((len, output)),
+                None => Ok((len, output.unwrap_or(len))),
             },
             _ => {
-                let why = "a reduction writes one result, or one for each segment";
-                expect_len("output", output, self.results(len)?, why)?;
-                Ok((len, output))
+                let (results, why) = (self.results(len)?, "a reduction writes one result, or one for each segment");
+                expect_len("output", output.unwrap_or(results), results, why)?;
+                Ok((len, results))
             }
         }
     }
@@ -514,13 +500,15 @@ impl<'a> DeviceCall<'a> {
                 // SAFETY: the caller vouches for the buffers; what the call brings is borrowed from live slices, whose
                 // lengths have been checked.
                 Way::Prepared(handle) => unsafe { handle.work.enqueue(stream, side, buffers, results) }?,
-                Way::Call(call, _) if buffers.columns.is_some() => {
-                    // SAFETY: as above.
-                    unsafe { call.enqueue(device, stream, &request, buffers, side) }?;
-                }
                 Way::Call(call, _) => {
                     let call = Call { request, ..call };
-                    let work = DeviceWork::new(&call, device, stream, Runs::Once(len), || call.result_of_nothing())?;
+                    let work = match buffers.columns {
+                        Some(layout) => {
+                            let addresses = (buffers.input, buffers.output);
+                            DeviceWork::along_axis(&call, device, stream, layout, Some(addresses))?
+                        }
+                        None => DeviceWork::new(&call, device, stream, Runs::Once(len), || call.result_of_nothing())?,
+                    };
                     // SAFETY: as above.
                     unsafe { work.enqueue(stream, side, buffers, results) }?;
                 }
@@ -536,23 +524,53 @@ impl<'a> DeviceCall<'a> {
         request: &Request,
         output: &mut dyn ErasedOutput,
         totals: DeviceTotals<'_>,
+        results: usize,
     ) -> Result<(), Error> {
         let stream = self.stream();
         self.check_plan(request)?;
         if request.reduction.is_none() {
             return totals.into_array().map_or(Ok(()), |totals| self.write_totals_of_nothing(totals));
         }
-        let mut writing = Words::new(None, None);
-        let mut results = 0;
-        output.describe(&mut |array| results += array.count);
         if results == 0 {
             return Ok(());
         }
+        let mut writing = Words::new(None, None);
         output.words(stream, &mut writing);
+        if request.layouts.output != Layouts::default().output || request.initial == Initial::Each {
+            // SAFETY: as below.
+            return unsafe { self.write_results_of_nothing(request, writing.words(), results) };
+        }
         let of_nothing = |call: &Call<'_>| call.result_of_nothing();
         // SAFETY: the output has room for so many results.
         unsafe {
             self.write_bytes(of_nothing, |handle| handle.result_of_nothing.as_deref(), writing.words()[0], results)
+        }
+    }
+
+    /// Writes the results of segments without elements by a kernel.
+    ///
+    /// # Safety
+    ///
+    /// There is room for so many.
+    unsafe fn write_results_of_nothing(&self, request: &Request, output: &[u64], results: usize) -> Result<(), Error> {
+        let (stream, device) = (self.stream(), self.device()?);
+        let values = match self.initial {
+            DeviceInitial::Each(values) => Some(values.pointer(stream)),
+            _ => None,
+        };
+        let initial = values.as_ref().map_or(0, |(pointer, _reading)| *pointer);
+        bind(stream)?;
+        // SAFETY: the caller vouches for the output; there is an initial value for each column, as has been checked.
+        let enqueue = |work: &OfNothing| unsafe { work.enqueue(stream, initial, output, results as u64) };
+        match self.way {
+            Way::Call(call, _) => {
+                let call = Call { request: *request, ..call };
+                enqueue(&OfNothing::new(&call, device, stream, Runs::Once(results))?).map_err(named)
+            }
+            Way::Prepared(handle) => {
+                let nothing = || PlanError::NoElements { operator: handle.operator.clone() };
+                enqueue(handle.nothing.as_ref().ok_or_else(nothing)?).map_err(named)
+            }
         }
     }
 
@@ -621,7 +639,7 @@ impl<'a> DeviceCall<'a> {
     fn check_plan(&self, request: &Request) -> Result<(), Error> {
         let Way::Call(call, _) = self.way else { return Ok(()) };
         match self.axis {
-            Some(_) => call.check_task(&Task::Columns(request.spec(), call.shape())),
+            Some(_) => call.check_task(&Task::Columns(request.scanned(true).spec(), call.shape())),
             None => Call { request: *request, ..call }.check(),
         }
     }
@@ -639,7 +657,6 @@ impl<'a> DeviceCall<'a> {
 
     /// Checks an input, and gives how many results a new output has.
     pub(crate) fn new_len(&self, input: &dyn ErasedInput) -> Result<usize, Error> {
-        self.reducible(self.request(Totals::None, Layouts::default()), 0)?;
         let mut inputs = Found::of("input");
         let device = self.device()?;
         input.describe(&mut |array| inputs.add(device, array));

@@ -4,10 +4,10 @@ use std::{fmt, sync::Arc};
 
 use cudarc::driver::CudaStream;
 
-use super::work::DeviceWork;
+use super::work::{DeviceWork, OfNothing};
 use crate::{
     Error, Scanner,
-    call::{Call, Request},
+    call::{Call, Initial, Request},
     cuda::{Runs, bind},
     host::axis::AxisLayout,
     prepared::check_len,
@@ -18,6 +18,8 @@ pub struct Handle {
     pub(super) scanner: Scanner,
     pub(super) stream: Arc<CudaStream>,
     pub(super) work: DeviceWork,
+    /// What writes results of no elements, where there may be such and copies do not.
+    pub(super) nothing: Option<OfNothing>,
     pub(super) operator: String,
     /// The request that it was prepared for.
     pub(super) request: Request,
@@ -42,27 +44,32 @@ impl fmt::Debug for Handle {
 }
 
 impl Handle {
+    /// Of `of_nothing` results of no elements that kernels write.
     pub(super) fn new(
         call: &Call<'_>,
         axis: Option<&Arc<AxisLayout>>,
         stream: &Arc<CudaStream>,
         max_len: usize,
+        of_nothing: usize,
     ) -> Result<Self, Error> {
         let device = call.scanner.device_of(stream)?;
         device.check_preparing(stream)?;
         bind(stream)?;
         let work = match axis {
             Some(axis) if !axis.is_of_rows(&call.request) => {
-                DeviceWork::along_axis(call, device, stream, axis.layout())?
+                DeviceWork::along_axis(call, device, stream, axis.layout(), None)?
             }
             _ => DeviceWork::new(call, device, stream, Runs::Often(max_len), || call.result_of_nothing())?,
         };
         let total_of_nothing = call.initial_bytes().or_else(|| call.op.start());
+        let has_nothing = of_nothing > 0 && (call.request.initial == Initial::Each || total_of_nothing.is_some());
+        let nothing = has_nothing.then(|| OfNothing::new(call, device, stream, Runs::Often(of_nothing))).transpose()?;
         let folds = call.request.reduction.is_some() && total_of_nothing.is_some();
         Ok(Handle {
             scanner: call.scanner.clone(),
             stream: stream.clone(),
             work,
+            nothing,
             operator: call.op.source().name,
             request: call.request,
             axis: axis.cloned(),

@@ -57,14 +57,15 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<Op::Output, Error> {
         let mut result = MaybeUninit::<Op::Output>::uninit();
         let host = Memory::<Op>::host(Both { input, output: result.as_mut_ptr() }, len);
-        if layouts == Layouts::default() && host.kinds.is_none() {
+        let call = self.call(Totals::None).over(layouts);
+        if call.request.is_of_trees() && host.kinds.is_none() {
             // SAFETY: the caller vouches for the input, and there is room for the result, which is written.
             return unsafe {
-                self.call(Totals::None).reduce_on_device(device, &host)?;
+                call.reduce_on_device(device, &host)?;
                 Ok(result.assume_init())
             };
         }
-        // The kernel of reductions reads one array. Of others a scan gives the total.
+        // The kernel of reductions reads one array, in its order. Else a scan gives the total.
         let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
         let host = Memory::<Op>::host(Both { input, output: Unwritten }, len);
         // SAFETY: the caller vouches for the input; results have no memory.

@@ -91,7 +91,9 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
             return Err(Error::AlreadyPrepared);
         }
         self.has_known_shape()?;
-        let call = self.call(self.wanted(asked)).over(layouts);
+        // The host takes the results of reductions to their arrays.
+        let output = if self.options.reduction.is_some() { Layouts::default().output } else { layouts.output };
+        let call = self.call(self.wanted(asked)).over(Layouts { output, ..layouts });
         call.check()?;
         let _kernels = match self.engine(max_len) {
             Engine::Cpu { .. } => Vec::new(),

@@ -32,7 +32,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         self.check_prepared(len, Totals::None)?;
         self.check_planned(Totals::None)?;
         let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
-        let Options { op, initial_value, .. } = self.options;
+        let Options { op, order, initial_value, .. } = self.options;
         #[cfg(feature = "cuda")]
         if let (Engine::Cuda(device), 1..) = (self.engine(len), len) {
             // SAFETY: what is held has so many items.
@@ -40,7 +40,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         let _span = tells_of_calls().then(|| computing::<Op>(len));
         // SAFETY: as above.
-        let total = unsafe { cpu::reduce(&**op, *initial_value, I::at(&held), len)? };
+        let total = unsafe { cpu::reduce(&**op, *order, *initial_value, I::at(&held), len)? };
         self.report_all(len);
         match total {
             Some(total) => cpu::project(&*self.options.op, total),
@@ -88,7 +88,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             self.heads.check_each(len)?;
         }
         let options = self.options;
-        let Options { op, initial_value, .. } = options;
+        let Options { op, order, initial_value, .. } = options;
         let initial_value = |index: usize| initial_values.map_or(*initial_value, |values| Some(values[index]));
         let of_nothing = |index: usize| match initial_values {
             Some(values) => cpu::project(&**op, values[index]),
@@ -109,7 +109,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let reduced = |index: usize| {
             let Range { start, end } = segments[index].clone();
             // SAFETY: the segment is within the input.
-            let total = unsafe { cpu::reduce(&**op, initial_value(index), input.get().skip(start), end - start)? };
+            let total =
+                unsafe { cpu::reduce(&**op, *order, initial_value(index), input.get().skip(start), end - start)? };
             total.map_or_else(|| of_nothing(index), |total| cpu::project(&**op, total))
         };
         let of_part = |part: usize| {

@@ -270,8 +270,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     ///
     /// A reduction gives a result for each column. The results have the shape of the array without the axis,
     /// contiguous, the last index the fastest; that of a column without elements is the initial value, or else the
-    /// identity. `project` is called on the host. In device memory a [scan](Scan::on) whose outputs are
-    /// [discarded](crate::arrays::discard) reduces: its totals are the carries.
+    /// identity.
     ///
     /// ```
     /// use scan_runtime::{Axis, Scanner, ops};

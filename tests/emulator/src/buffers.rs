@@ -132,6 +132,9 @@ impl Buffers {
                     );
                 }
             }
+            if let ([Array { kind: ArrayKind::Slice, .. }], &[number]) = (arrays, &numbers[..]) {
+                self.numbers.push((argument, number)); // for kernels that take a pointer
+            }
             self.arrays.push((argument, numbers, words));
         }
     }
@@ -214,7 +217,7 @@ pub(super) fn argument_values(
             Argument::Operator => memory.operator.to_vec(),
             Argument::InitialValue => memory.initial_value.to_vec(),
             Argument::Layout => memory.layout.to_vec(),
-            arrays if buffers.arrays.iter().any(|(known, ..)| known == arrays) => {
+            arrays if size != 0 && buffers.arrays.iter().any(|(known, ..)| known == arrays) => {
                 let words = buffers.arrays.iter().find(|(known, ..)| known == arrays);
                 let mut bytes = words.map(|(.., words)| words.clone()).unwrap_or_default();
                 // A struct without members is one byte, and one of pointers has their alignment.

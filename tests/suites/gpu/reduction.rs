@@ -1,9 +1,17 @@
 //! Reductions, and the total of a scan, against a plain loop.
 
-use scan_runtime::{BlockScan, Error, Network, Reduction, ScanKind, Scanner, Staging, ops};
+use scan_runtime::{
+    Axis, BlockScan, Error, Network, Reduce, Reduction, ScanKind, ScanOp, Scanner, Staging,
+    arrays::{scatter, scatter_by_output},
+    ops,
+};
 use scan_tests::{
     configure,
-    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, first_difference, inputs},
+    lifting::{self, Lifting, Mapping},
+    matrix::Register,
+    operators::{
+        AffineU32, Interval, MapU32, MatrixProduct, PolynomialHash, TestOperator, bits, first_difference, inputs,
+    },
     reference::{self, WAYS},
     spans::{Record, Spans},
     strategies,
@@ -46,8 +54,163 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
+    trials.add("reductions_of_device_memory_into_any_arrays", into_arrays);
+    trials.add("reductions_from_the_right", from_the_right);
+    trials.add("reductions_of_segments_that_begin_with_values", from_values);
     trials.add("total_of_device_slices", totals::<PolynomialHash>);
     trials.add("total_of_device_slices_of_256_bytes", totals::<MatrixProduct<8>>);
+}
+
+/// Whole, by rows, by flags and of columns, by calls and by handles: into an array for each field, scattered, and at
+/// places that the operator computes.
+fn into_arrays() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for len in [1, 70, 4_200, 100_030, 1_500_030] {
+        let host = inputs::<AffineU32>(len);
+        let input = stream.clone_htod(&host)?;
+        let (ours, theirs) = (scanner.reduce(AffineU32), cpu.reduce(AffineU32));
+        let row = if len % 10 == 0 { len / 10 } else { 1 };
+        let rows = len / row;
+        let places: Vec<u32> = (0..rows as u32).rev().collect();
+        let (places, flags) =
+            (stream.clone_htod(&places)?, (0..len).map(|index| u8::from(index % row == 0)).collect::<Vec<_>>());
+        let flags = stream.clone_htod(&flags)?;
+        let mut count = stream.alloc_zeros::<u64>(1)?;
+        let (mut a, mut b) = (stream.alloc_zeros::<u32>(rows)?, stream.alloc_zeros::<u32>(rows)?);
+        macro_rules! same {
+            ($expected:expr, $what:expr) => {{
+                let (expected, what): (Vec<MapU32>, &str) = ($expected, $what);
+                let (a, b) = (stream.clone_dtoh(&a)?, stream.clone_dtoh(&b)?);
+                let wrong = expected
+                    .iter()
+                    .enumerate()
+                    .find(|&(index, map)| (map.a, map.b) != (a[index], b[expected.len() - 1 - index]));
+                ensure(wrong.is_none(), || format!("{what}, {len} elements: {wrong:?}"))?;
+            }};
+        }
+        let one = places.slice(rows - 1..);
+        ours.on(&stream).run_into(&input, (&mut a.slice_mut(..1), scatter(&mut b, &one)))?;
+        same!(vec![theirs.run(&host)?], "whole");
+        let by_rows = theirs.rows(row).run(&host)?;
+        ours.on(&stream).rows(row).run_into(&input, (&mut a, scatter(&mut b, &places)))?;
+        same!(by_rows.clone(), "rows");
+        let handle = ours.on(&stream).by_flags(&flags).prepare_like(&input, (&mut a, scatter(&mut b, &places)), len)?;
+        stream.memset_zeros(&mut a)?;
+        handle.by_flags(&flags).count_into(&mut count).run_into(&input, (&mut a, scatter(&mut b, &places)))?;
+        same!(by_rows, "flags, prepared");
+        ensure(stream.clone_dtoh(&count)? == [rows as u64], || "another count".to_owned())?;
+        let axis = Axis::of(&[row, rows], 0)?;
+        let values: Vec<MapU32> = (0..rows as u64).map(|k| AffineU32::input(3 * k + 1)).collect();
+        let expected = theirs.along(axis.clone()).init_each(&values).run(&host)?;
+        let values = stream.clone_htod(&values)?;
+        let along = ours.on(&stream).along(axis).init_each(&values);
+        along.run_into(&input, (&mut a, scatter(&mut b, &places)))?;
+        same!(expected.clone(), "columns");
+        let handle = along.prepare_like(&input, (&mut a, scatter(&mut b, &places)), len)?;
+        stream.memset_zeros(&mut a)?;
+        handle.init_each(&values).run_into(&input, (&mut a, scatter(&mut b, &places)))?;
+        same!(expected, "columns, prepared");
+        let nothing = input.slice(..0);
+        ours.on(&stream).run_into(&nothing, (&mut a.slice_mut(..1), scatter(&mut b, &one)))?;
+        same!(vec![MapU32 { a: 1, b: 0 }], "nothing");
+        let marked: Vec<u32> = (0..len as u32).collect();
+        let last = scanner.reduce(ops::pair(ops::max::<u32>(), ops::sum::<u32>()));
+        let (maxima, mut sums) = (stream.clone_htod(&marked)?, stream.alloc_zeros::<u32>(len)?);
+        last.on(&stream).rows(row).run_into(&maxima, scatter_by_output((&mut sums,)))?;
+        let found = stream.clone_dtoh(&sums)?;
+        for segment in 0..rows {
+            let at = (segment + 1) * row - 1;
+            let expected = (segment * row..=at).fold(0_u32, |sum, number| sum.wrapping_add(number as u32));
+            ensure(found[at] == expected, || format!("place {at} of {len}: {}, not {expected}", found[at]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Of the whole of device memory, by calls, handles and a graph, with an initial value and without.
+fn from_the_right() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for len in [0, 1, 34, 4_097, 100_003, 3_000_001] {
+        let host = inputs::<AffineU32>(len);
+        let input = if len > 0 { stream.clone_htod(&host)? } else { stream.null()? };
+        let what = |how: &str| format!("{how}, {len} elements");
+        for initial in [None, Some(MapU32 { a: 0, b: 77 })] {
+            let (ours, theirs) = (scanner.reduce(AffineU32).reverse(), cpu.reduce(AffineU32).reverse());
+            let ours = initial.iter().fold(ours, |reduce, value| reduce.init(*value));
+            let expected = initial.iter().fold(theirs, |reduce, value| reduce.init(*value)).run(&host)?;
+            ensure(ours.run(&host)? == expected, || what("host memory"))?;
+            ensure(stream.clone_dtoh(&ours.on(&stream).run(&input)?)? == [expected], || what("a call"))?;
+            let (handle, mut found) = (ours.on(&stream).prepare(len)?, stream.clone_htod(&[MapU32 { a: 5, b: 5 }])?);
+            handle.run_into(&input, &mut found)?;
+            ensure(stream.clone_dtoh(&found)? == [expected], || what("a handle"))?;
+        }
+        for (start, registers) in [(Register.start().ok_or("no start")?, None), (9, Some(9))] {
+            let ours = registers.iter().fold(scanner.reduce(Register).reverse(), |reduce, value| reduce.init(*value));
+            let expected = host.iter().rev().fold(start, |register, x| Register.step(register, *x));
+            let found = stream.clone_dtoh(&ours.on(&stream).run(&input)?)?;
+            ensure(found == [Register.project(expected)], || what("a machine"))?;
+        }
+    }
+    Ok(())
+}
+
+/// An initial value for each segment between offsets, empty ones among them, and for each column without elements.
+fn from_values() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    fn of<Op: ScanOp<Output: std::fmt::Debug> + Clone>(
+        (scanner, cpu, stream): (&Scanner, &Scanner, &std::sync::Arc<scan_runtime::cudarc::driver::CudaStream>),
+        op: Op,
+        host: &[Op::Input],
+        value: impl Fn(u64) -> Op::Carry,
+    ) -> Outcome {
+        let len = host.len();
+        // Of several elements, and every third one empty.
+        let mut offsets: Vec<u64> = (0..len as u64).filter(|index| index % 977 == 0 || index % 1_954 < 3).collect();
+        offsets.extend(offsets.clone().iter().step_by(3));
+        offsets.extend([0, len as u64, len as u64]);
+        offsets.sort_unstable();
+        let values: Vec<_> = (1..offsets.len() as u64).map(value).collect();
+        let (ours, theirs) = (scanner.reduce(op.clone()), cpu.reduce(op));
+        let reversed = len % 2 == 1;
+        let (reduce, theirs) = if reversed { (ours.reverse(), theirs.reverse()) } else { (ours, theirs) };
+        let expected = theirs.by_offsets(&offsets).init_each(&values).run(host)?;
+        let (input, offsets) = (stream.clone_htod(host)?, stream.clone_htod(&offsets)?);
+        let device_values = stream.clone_htod(&values)?;
+        let found = reduce.on(stream).by_offsets(&offsets).init_each(&device_values).run(&input)?;
+        let same = |found: &_, what: &str| {
+            ensure(bits(&stream.clone_dtoh(found)?) == bits(&expected), || format!("{what}, {len} elements"))
+        };
+        same(&found, "a call")?;
+        let handle = reduce.on(stream).by_offsets(&offsets).init_each(&device_values).prepare(len)?;
+        let others: Vec<_> = expected.iter().rev().copied().collect();
+        let mut found = stream.clone_htod(&others)?;
+        handle.by_offsets(&offsets).init_each(&device_values).run_into(&input, &mut found)?;
+        same(&found, "a handle")?;
+        let nothing = input.slice(..0);
+        let columns = Axis::of(&[0, values.len()], 0)?;
+        let found = reduce.on(stream).along(columns.clone()).init_each(&device_values).run(&nothing)?;
+        let expected = cpu_of_nothing(&reduce, &values)?;
+        ensure(bits(&stream.clone_dtoh(&found)?) == bits(&expected), || "columns without elements".to_owned())?;
+        let handle = reduce.on(stream).along(columns).init_each(&device_values).prepare(0)?;
+        let others: Vec<_> = expected.iter().rev().copied().collect();
+        let mut found = stream.clone_htod(&others)?;
+        handle.init_each(&device_values).run_into(&nothing, &mut found)?;
+        ensure(bits(&stream.clone_dtoh(&found)?) == bits(&expected), || "the same by a handle".to_owned())
+    }
+    fn cpu_of_nothing<Op: ScanOp>(reduce: &Reduce<Op>, values: &[Op::Carry]) -> Result<Vec<Op::Output>, Error> {
+        let offsets = vec![0_u32; values.len() + 1];
+        reduce.by_offsets(&offsets).init_each(values).run(&[])
+    }
+    let on = (&scanner, &cpu, &stream);
+    for len in [1, 34, 4_097, 100_002, 1_500_007] {
+        of(on, AffineU32, &inputs::<AffineU32>(len), |k| AffineU32::input(5 * k + 2))?;
+        of(on, Register, &inputs::<AffineU32>(len), |k| k as u32 ^ 0x5555)?;
+        of(on, Lifting, &lifting::inputs(len), |k| Mapping { a: k as u32 | 1, b: 7 })?;
+    }
+    Ok(())
 }
 
 /// What comes back of a reduction by segments of host memory: a result of each, and by flags and keys how many they are.

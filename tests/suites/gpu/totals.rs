@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use scan_codegen::ScanSpec;
 use scan_runtime::{
     Error, PlanError, Scan, ScanOp, Scanner,
     cudarc::driver::{
@@ -12,7 +13,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
-    emulated::last_results,
+    emulated::results_of,
     matrix::Register,
     operators::{AffineU32, MatrixProduct, TestOperator, bits, inputs},
     reference::{self, WAYS},
@@ -86,10 +87,16 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
 }
 
 /// What each segment comes to: the last result of the scan.
-fn expected<Op: TestOperator>(initial: Option<Op::Item>, input: &[Op::Item], heads: &Heads) -> Vec<Op::Item> {
-    let scanned =
-        reference::scan_segments(&Op::new(), scan_runtime::ScanKind::Inclusive, initial, input, &heads.begins);
-    last_results(&scanned, heads, initial.or_else(|| Op::new().identity()).unwrap_or(Op::initial_value()))
+fn expected<Op: TestOperator>(
+    initial: Option<Op::Item>,
+    input: &[Op::Item],
+    heads: &Heads,
+    reversed: bool,
+) -> Vec<Op::Item> {
+    let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+    let scanned = reference::scan_as(&Op::new(), &spec, initial, input, Some(&heads.begins));
+    let of_nothing = initial.or_else(|| Op::new().identity()).unwrap_or(Op::initial_value());
+    results_of(&scanned, heads, of_nothing, reversed)
 }
 
 fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
@@ -102,8 +109,10 @@ fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
             let initial = ((turn + head_source) % 2 == 1).then(Op::initial_value);
             let reduce = scanner.reduce(Op::new());
             let reduce = if let Some(initial) = initial { reduce.init(initial) } else { reduce };
+            let reversed = (turn + head_source) / 2 % 2 == 1;
+            let reduce = if reversed { reduce.reverse() } else { reduce };
             let heads = Heads::new(head_source, &begins(PATTERNS[(turn + head_source) % PATTERNS.len()], len, 4_096));
-            let expected = expected::<Op>(initial, &input, &heads);
+            let expected = expected::<Op>(initial, &input, &heads, reversed);
             let what = |how: &str| format!("{how}, {len} elements, {head_source}");
             let mut totals = stream.clone_htod(&vec![Op::initial_value(); len.max(expected.len())])?;
             let mut count = stream.alloc_zeros::<u64>(1)?;
@@ -127,8 +136,10 @@ fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
         for row in [1, 3, len] {
             let rows = Heads::rows(row, len / row * row);
             let part = device_input.slice(..rows.begins.len());
-            let expected = expected::<Op>(None, &input[..rows.begins.len()], &rows);
+            let reversed = (turn + row) % 2 == 1;
+            let expected = expected::<Op>(None, &input[..rows.begins.len()], &rows, reversed);
             let reduce = scanner.reduce(Op::new());
+            let reduce = if reversed { reduce.reverse() } else { reduce };
             let found = stream.clone_dtoh(&reduce.on(&stream).rows(row).run(&part)?)?;
             ensure(bits(&found) == bits(&expected), || format!("{len} elements in rows of {row}"))?;
             let handle = reduce.on(&stream).rows(1).prepare(len)?;

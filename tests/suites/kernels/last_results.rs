@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_runtime::{ScanOp, ops};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, OffsetWidth, ScanSpec};
+use scan_runtime::{ScanOp, ops, scan_element, scan_op};
 use scan_tests::{
     emulated::{Emulator, LastResultsProgram},
-    operators::{Bytes3Sum, TestOperator, inputs},
+    matrix::Register,
+    operators::{Bytes3Sum, MapU32, TestOperator, inputs, mixed},
     segments::{HEAD_SOURCES, HeadSource, Heads, PATTERNS, begins},
 };
 
@@ -23,7 +25,13 @@ fn heads(head_source: usize, pattern: usize, len: usize) -> Heads {
 }
 
 fn verify<Op: TestOperator>(head_source: usize) {
-    let program = LastResultsProgram::new(&Op::new(), &heads(head_source, 0, 3), THREADS).unwrap();
+    for spec in [ScanSpec::inclusive(), ScanSpec::inclusive().reverse()] {
+        verify_as::<Op>(&spec, head_source);
+    }
+}
+
+fn verify_as<Op: TestOperator>(spec: &ScanSpec, head_source: usize) {
+    let program = LastResultsProgram::with_spec(&Op::new(), spec, &heads(head_source, 0, 3), THREADS).unwrap();
     for (index, len) in LENGTHS.into_iter().enumerate() {
         let pattern = head_source + index;
         let mut heads = heads(head_source, pattern, len);
@@ -84,6 +92,112 @@ fn of_offsets_beyond_the_end() {
     }
 }
 
+/// Maps, whose results have a place of their own and two fields more.
+struct Placing;
+
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Placed {
+    place: u32,
+    low: u32,
+    value: u64,
+}
+
+#[scan_op]
+impl ScanOp for Placing {
+    type Input = MapU32;
+    type State = MapU32;
+    type Output = Placed;
+    const IDENTITY: MapU32 = MapU32 { a: 1, b: 0 };
+    fn lift(x: MapU32) -> MapU32 {
+        x
+    }
+    fn combine(f: MapU32, g: MapU32) -> MapU32 {
+        MapU32 { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn project(f: MapU32) -> Placed {
+        Placed { place: f.b, low: f.a ^ 5, value: f.a as u64 * 3 }
+    }
+}
+
+/// Results in one array; in one for each field; with two scattered and one that is not written; and at their own places.
+fn outputs() -> [ScanSpec; 4] {
+    let by_field = ScanSpec::inclusive().reverse().with_arrays(Arrays::One, Arrays::PerField);
+    let of = |kinds: [ArrayKind; 3]| by_field.clone().with_kinds(ArrayKinds::default(), ArrayKinds::new(kinds));
+    let [narrow, wide] = [OffsetWidth::U32, OffsetWidth::U64].map(ArrayKind::Places);
+    let computed = [ArrayKind::NoMemory, ArrayKind::Computed, ArrayKind::Computed];
+    [ScanSpec::inclusive(), by_field.clone(), of([narrow, ArrayKind::NoMemory, wide]), of(computed)]
+}
+
+/// So many results, each with another place, and so many initial values whose results have others.
+fn placed(len: usize, segments: usize) -> (Vec<Placed>, Vec<MapU32>) {
+    let scanned = (0..len as u64).map(|i| Placed { place: 2 * i as u32, low: i as u32, value: mixed(i) });
+    let values = (0..segments as u64).map(|k| MapU32 { a: mixed(k) as u32, b: 2 * k as u32 + 1 });
+    (scanned.collect(), values.collect())
+}
+
+fn lasts_into(source: usize, spec: &ScanSpec, change: impl Fn(&mut String)) -> Result<(), String> {
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let heads = match source {
+            HEAD_SOURCES if turn % 3 == 2 => Heads::rows(len, len),
+            HEAD_SOURCES => heads(source, turn, len),
+            _ => Heads::new(source, &begins(PATTERNS[turn % PATTERNS.len()], len, 64)).with_an_empty_one_at_the_end(),
+        };
+        let mut program = LastResultsProgram::with_spec(&Placing, spec, &heads, THREADS).unwrap();
+        change(&mut program.source.text);
+        let (scanned, mut values) = placed(heads.begins.len(), heads.segments_of(heads.begins.len()).len().max(1));
+        if !spec.initial_values {
+            values[0].b = u32::MAX; // the results of several segments, which go nowhere
+        }
+        let emulator = Emulator::new(turn as u64).limit(40_000_000);
+        let verified = program.verify_into(&Placing, &emulator, &scanned, &heads, &values);
+        verified.map_err(|error| format!("{len} elements, {spec}, {heads:?}: {error}\n{}", program.source))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn results_go_to_any_arrays() {
+    for spec in outputs() {
+        for source in [0, 2, 7, 8, HEAD_SOURCES] {
+            lasts_into(source, &spec, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+#[test]
+fn empty_segments_have_the_results_of_their_own_initial_values() {
+    for spec in outputs() {
+        for source in [7, 8] {
+            let spec = spec.clone().with_initial_values();
+            lasts_into(source, &spec, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    // Of a machine, whose values are carries, and where no element is.
+    let spec = ScanSpec::inclusive().with_arrays(Arrays::One, Arrays::PerField).with_initial_values();
+    let heads = Heads { begins: Vec::new(), source: HeadSource::Offsets(vec![0; 71]) };
+    let program = LastResultsProgram::with_spec(&Register, &spec, &heads, THREADS).unwrap();
+    let values: Vec<u32> = (0..70).map(|k| mixed(k) as u32).collect();
+    program.verify_into(&Register, &Emulator::new(1), &[], &heads, &values).unwrap();
+}
+
+#[test]
+fn faults_planted_in_results_of_any_arrays_are_found() {
+    let planted = |source: usize, spec: &ScanSpec, from: &str, to: &str| {
+        let change = |text: &mut String| {
+            assert!(text.contains(from), "`{from}` must stand in the text:\n{text}");
+            *text = text.replace(from, to);
+        };
+        assert!(lasts_into(source, spec, change).is_err(), "`{to}` in place of `{from}` is not found");
+    };
+    let [one, by_field, scattered, computed] = outputs();
+    planted(7, &one.with_initial_values(), "Start{initial_values[k]}", "Start{initial_values[0]}");
+    planted(8, &by_field.clone().with_initial_values(), "first < end && end <= n", "first <= end && end <= n");
+    planted(0, &by_field, "totals[place] =", "totals[place - (place > 0)] =");
+    planted(HEAD_SOURCES, &scattered, "totals[k] =", "totals[0] =");
+    planted(7, &computed, "put(places[j], items[j])", "put(places[j] + 1, items[j])");
+}
+
 #[test]
 fn planted_faults_are_found() {
     let of_rows = [("(k + 1) * row - 1", "(k + 1) * row - 2"), ("k < segments", "k + 1 < segments")];
@@ -108,9 +222,24 @@ fn planted_faults_are_found() {
             "        totals[place++] = scanned[first];\n      }",
         ),
     ];
+    let of_reversed_rows = [("k * row", "(k + 1) * row - 1"), ("k * row", "k * row + (row > 1)")];
+    let of_reversed_offsets = [("scanned[first]", "scanned[end - 1]"), ("first < end && ", "")];
+    let of_reversed_flags = [
+        ("i == 0 || ", "i > 0 && "),
+        ("begins_segment(source, i)", "begins_segment(source, i + (i + 1 < source.count))"),
+        ("i == 0 || begins_segment(source, i)", "i + 1 == source.count || begins_segment(source, i + 1)"),
+    ];
     let op = ops::sum::<u32>();
-    for (head_source, changes) in [(HEAD_SOURCES, &of_rows[..]), (7, &of_offsets), (0, &of_flags)] {
-        let program = LastResultsProgram::new(&op, &heads(head_source, 0, 3), THREADS).unwrap();
+    let (forward, reversed) = (ScanSpec::inclusive(), ScanSpec::inclusive().reverse());
+    for (spec, head_source, changes) in [
+        (&forward, HEAD_SOURCES, &of_rows[..]),
+        (&forward, 7, &of_offsets),
+        (&forward, 0, &of_flags),
+        (&reversed, HEAD_SOURCES, &of_reversed_rows),
+        (&reversed, 7, &of_reversed_offsets),
+        (&reversed, 0, &of_reversed_flags),
+    ] {
+        let program = LastResultsProgram::with_spec(&op, spec, &heads(head_source, 0, 3), THREADS).unwrap();
         let is_found = |program: &LastResultsProgram| {
             (0..4).any(|seed| {
                 let begins: Vec<bool> = (0..36_000).map(|i| i % [2, 3, 40, 1][seed] == 0).collect();

@@ -120,6 +120,17 @@ fn segments(kinds: &mut Kinds) {
             calls.gives(&lasts(&input, 7000), || sum.run(&input))
         },
     );
+    kinds.add(
+        "chunks_reduce_reversed",
+        "sum.reverse().by_offsets(&offsets), of segments longer than a chunk",
+        |calls| {
+            let (input, offsets) = (floats(LEN), offsets(LEN, 7_000));
+            let sum = scanner_with(staging())?.reduce(ops::sum::<f32>()).reverse();
+            calls.record("by offsets", || sum.by_offsets(&offsets).run(&input))?;
+            calls.record("whole", || sum.run(&input))?;
+            Ok(())
+        },
+    );
     kinds.add("chunks_reduce_rows", "sum.rows(500).run(&input), in chunks", |calls| {
         let (sum, input) = (scanner_with(staging())?.reduce(ops::sum::<f32>()), floats(LEN));
         let sum = sum.rows(500);

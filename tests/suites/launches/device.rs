@@ -1,6 +1,10 @@
 //! Calls with device slices. Most are one launch when they are repeated.
 
-use scan_runtime::{BlockScan, Carry, LateValue, Network, Strategy, TileNumbers, ops};
+use scan_runtime::{
+    Axis, BlockScan, Carry, LateValue, Network, Strategy, TileNumbers,
+    arrays::{discard, scatter},
+    ops,
+};
 use scan_tests::{
     driver,
     operators::{AffineU32, MapU32},
@@ -284,5 +288,94 @@ fn reductions(kinds: &mut Kinds) {
         let on = OnStream::new()?;
         let (sum, input) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("input", &floats(FEW))?);
         calls.twice(|| sum.on(&on.stream).rows(100).run(&input))
+    });
+    kinds.add(
+        "device_reduce_by_offsets_each",
+        "sum.by_offsets(&offsets).init_each(&values), a handle, nothing",
+        |calls| {
+            let on = OnStream::new()?;
+            let sum = on.scanner.reduce(ops::sum::<f32>());
+            let (offsets, values) = (offsets(FEW, 70), on.slice("values", &floats(FEW))?);
+            let (input, mut output) =
+                (on.slice("input", &floats(FEW))?, on.slice("output", &floats(offsets.len() - 1))?);
+            let (values, offsets) = (values.slice(..offsets.len() - 1), on.slice("offsets", &offsets)?);
+            let by_offsets = sum.on(&on.stream).by_offsets(&offsets).init_each(&values);
+            calls.twice(|| by_offsets.run_into(&input, &mut output))?;
+            let (handle, _) = calls.record("prepare", || by_offsets.clone().prepare(FEW))?;
+            calls.warm("run", 2, || handle.by_offsets(&offsets).init_each(&values).run_into(&input, &mut output))?;
+            let nothing = input.slice(..0);
+            calls.record("no elements", || by_offsets.run_into(&nothing, &mut output))?;
+            Ok(())
+        },
+    );
+    kinds.add(
+        "device_reduce_reversed",
+        "sum.reverse().init(1.5).run_into(…), whole and by segments, a handle",
+        |calls| {
+            let on = OnStream::new()?;
+            let sum = on.scanner.reduce(ops::sum::<f32>()).reverse().init(1.5);
+            let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &[0.0])?);
+            calls.twice(|| sum.on(&on.stream).run_into(&input, &mut output))?;
+            let (handle, _) = calls.record("prepare", || sum.on(&on.stream).prepare(FEW))?;
+            calls.warm("run of the handle", 2, || handle.run_into(&input, &mut output))?;
+            let nothing = input.slice(..0);
+            calls.record("no elements", || handle.run_into(&nothing, &mut output))?;
+            let offsets = offsets(FEW, 70);
+            let mut results = on.slice("results", &floats(offsets.len() - 1))?;
+            let (offsets, flags) = (on.slice("offsets", &offsets)?, on.slice("flags", &flags(FEW, 70))?);
+            calls.record("by offsets", || sum.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut results))?;
+            let mut count = on.slice("count", &[0_u64])?;
+            calls.record("by flags", || {
+                sum.on(&on.stream).by_flags(&flags).count_into(&mut count).run_into(&input, &mut results)
+            })?;
+            let axis = Axis::of(&[100, 10], 0)?;
+            calls
+                .record("columns", || sum.on(&on.stream).along(axis).run_into(&input, &mut results.slice_mut(..10)))?;
+            Ok(())
+        },
+    );
+    kinds.add("device_reduce_scattered", "sum.run_into(&input, scatter(&mut output, &places)), a handle", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(9))?);
+        let places = on.slice("places", &[7_u32])?;
+        calls.twice(|| sum.on(&on.stream).run_into(&input, scatter(&mut output, &places)))?;
+        let like = |output| sum.on(&on.stream).prepare_like(&input, scatter(output, &places), FEW);
+        let (handle, _) = calls.record("prepare_like", || like(&mut output))?;
+        calls.warm("run of the handle", 2, || handle.run_into(&input, scatter(&mut output, &places)))?;
+        let nothing = input.slice(..0);
+        calls.record("no elements", || handle.run_into(&nothing, scatter(&mut output, &places)))?;
+        calls.record("a call of none", || sum.on(&on.stream).run_into(&nothing, scatter(&mut output, &places)))?;
+        Ok(())
+    });
+    kinds.add("device_reduce_into_fields", "a composition of maps, rows and columns to (&mut a, &mut b)", |calls| {
+        let on = OnStream::new()?;
+        let composed = on.scanner.reduce(AffineU32);
+        let (axis, input) = (Axis::of(&[100, 10], 0)?, on.slice("input", &maps(FEW))?);
+        let (mut a, mut b) = (on.slice("a", &[0_u32; 10])?, on.slice("b", &[0_u32; 10])?);
+        calls.twice(|| composed.on(&on.stream).rows(100).run_into(&input, (&mut a, &mut b)))?;
+        calls.record("columns", || composed.on(&on.stream).along(axis.clone()).run_into(&input, (&mut a, &mut b)))?;
+        let (values, along) = (on.slice("values", &maps(10))?, composed.on(&on.stream).along(axis.clone()));
+        let along = along.init_each(&values);
+        let (handle, _) = calls.record("prepare_like", || along.prepare_like(&input, (&mut a, &mut b), FEW))?;
+        calls.warm("run of the handle", 2, || handle.init_each(&values).run_into(&input, (&mut a, &mut b)))?;
+        let (flags, mut count) = (on.slice("flags", &flags(FEW, 100))?, on.slice("count", &[0_u64])?);
+        let by_flags = composed.on(&on.stream).by_flags(&flags);
+        calls.record("by flags", || by_flags.count_into(&mut count).run_into(&input, (&mut a, discard())))?;
+        Ok(())
+    });
+    kinds.add("device_reduce_columns_of_nothing", "sum.along([0, 10], 0).init_each(&values), a handle", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let (values, mut output) = (on.slice("values", &floats(10))?, on.slice("output", &floats(10))?);
+        let (one, axis) = (on.slice("one", &[1.0])?, Axis::of(&[0, 10], 0)?);
+        let input = one.slice(..0);
+        let along = sum.on(&on.stream).along(axis);
+        let each = along.clone().init_each(&values);
+        calls.twice(|| each.run_into(&input, &mut output))?;
+        let (handle, _) = calls.record("prepare", || each.clone().prepare(0))?;
+        calls.warm("run of the handle", 1, || handle.init_each(&values).run_into(&input, &mut output))?;
+        calls.record("without values", || along.run_into(&input, &mut output))?;
+        Ok(())
     });
 }

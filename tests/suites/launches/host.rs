@@ -218,6 +218,15 @@ fn reductions(kinds: &mut Kinds) {
         let sum = sum.init(1.5);
         calls.gives(&input[input.len() - 1], || sum.run(&input))
     });
+    kinds.add("host_reduce_reversed", "sum.reverse().run(&input); by offsets; a handle", |calls| {
+        let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()).reverse(), floats(FEW));
+        let offsets = offsets(FEW, 70);
+        calls.twice(|| sum.run(&input))?;
+        calls.record("by offsets", || sum.by_offsets(&offsets).run(&input))?;
+        let (handle, _) = calls.record("prepare", || sum.prepare(FEW))?;
+        calls.record("run of the handle", || handle.run(&input))?;
+        Ok(())
+    });
     kinds.add("host_reduce_by_flags", "sum.by_flags(&flags).run(&input)", |calls| {
         let (input, flags) = (floats(FEW), flags(FEW, 70));
         let sum = scanner()?.reduce(ops::sum::<f32>());

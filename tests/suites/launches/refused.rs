@@ -2,7 +2,7 @@
 
 use scan_runtime::{
     Axis, LateValue, Scanner,
-    arrays::{gather, scatter},
+    arrays::gather,
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
     ops,
 };
@@ -49,22 +49,10 @@ pub(crate) fn add(kinds: &mut Kinds) {
             sums.on(&on.stream).by_bits(&bytes.slice(2..130)).run_into(&input, &mut output)
         })?;
         calls.refuse("part of a row", || sums.on(&on.stream).rows(300).run_into(&input, &mut output))?;
-        let (sum, values) = (on.scanner.reduce(ops::sum::<f32>()), on.slice("values", &floats(10))?);
+        let sum = on.scanner.reduce(ops::sum::<f32>());
         let down = Axis::of(&[10, 100], 0)?;
         calls.refuse("a reduction along an axis into too many", || {
             sum.on(&on.stream).along(down.clone()).run_into(&input, &mut output)
-        })?;
-        calls.refuse("columns without elements, init_each", || {
-            let none = Axis::of(&[0, 10], 0)?;
-            sum.on(&on.stream).along(none).init_each(&values).run(&input.slice(..0))
-        })?;
-        let offsets = on.slice("offsets", &[0_u32, 10, 1000])?;
-        calls.refuse("a reduction by offsets with initial values", || {
-            sum.on(&on.stream).by_offsets(&offsets).init_each(&values).run(&input)
-        })?;
-        let places = on.slice("places", &[0_u32])?;
-        calls.refuse("a reduction that is scattered", || {
-            sum.on(&on.stream).run_into(&input, scatter(&mut output, &places))
         })?;
         let (axis, mut total) = (Axis::of(&[10, 100], 0)?, on.slice("total", &[0.0])?);
         let len = on.slice("len", &[7_u64])?;

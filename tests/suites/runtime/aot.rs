@@ -141,6 +141,14 @@ fn reductions_by_segments_have_kernels_of_the_last_results() {
     };
     assert_eq!(named(Bundle::new().with(&reduce.by_offsets(&[0_u32]))), 1);
     assert_eq!(named(Bundle::new().with(&reduce)), 0);
+    // From the right the whole is reduced as one row, of which host memory takes the total.
+    let reversed = reduce.reverse();
+    let bundle = Bundle::new().architecture("sm_80").with(&reversed).compile().unwrap();
+    let kernels = Precompiled::open(bundle).unwrap();
+    let has = |name: &str| kernels.kernels().iter().any(|kernel| kernel.name.contains(name));
+    assert!(has("last result of each segment from the last element to the first, rows"), "{kernels:?}");
+    assert!(has("to [NoMemory] from the last element to the first and the total"), "{kernels:?}");
+    assert_eq!(kernels.missing(&reversed, &limits("sm_80")).unwrap(), [""; 0]);
 }
 
 /// Devices execute code of an earlier minor number, not of a later one.

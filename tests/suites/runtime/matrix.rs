@@ -93,6 +93,11 @@ fn combinations_that_the_docs_exclude_are_refused() {
     let error = scanner.reduce(first_of_two).run(&[]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
 
+    let error = scanner.reduce(first_of_two).reverse().plan().unwrap_err();
+    assert!(matches!(error, Error::Plan(PlanError::Strategy { .. })), "{error}");
+    let error = scanner.reduce(first_of_two).reverse().run(&[]).unwrap_err();
+    assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
+
     let by_flags = scanner.scan(ops::sum());
     let by_flags = by_flags.by_flags(&[true]);
     let error = by_flags.clone().init_each(&[1]).run(&[1]).unwrap_err();

@@ -2,13 +2,15 @@
 //! own.
 
 use rayon::prelude::*;
-use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, Target, Templates, plan};
+use scan_codegen::{
+    Arrays, DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, Target, Templates, plan,
+};
 use scan_runtime::{Architecture, Carry, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
 use scan_tests::{
     checked, configure,
     emulated::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
     extent::for_gpus,
-    operators::{MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
+    operators::{AffineU32, MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference,
     strategies::{self, CARRIES},
 };
@@ -95,8 +97,10 @@ fn kernels_compile_without_warnings() {
     let keys = Segments::Keys(ops::sum::<u64>().source().state);
     let offsets = Segments::Offsets(OffsetWidth::U32);
     for segments in [Segments::HeadFlags, Segments::HeadBits, keys, offsets, Segments::Rows] {
-        let plan = scan_codegen::plan_last_results(&segments, &DeviceLimits::BASELINE).unwrap();
-        for operator in [ops::sum::<f32>().source(), MatrixProduct::<4>::new().source()] {
+        let spec = ScanSpec::inclusive().with_segments(segments).with_initial_values();
+        let spec = spec.with_arrays(Arrays::One, Arrays::PerField);
+        for operator in [ops::sum::<f32>().source(), MatrixProduct::<4>::new().source(), AffineU32.source()] {
+            let plan = scan_codegen::plan_last_results(&operator, &spec, &DeviceLimits::BASELINE).unwrap();
             sources.push(
                 checked::render_last_results_from(Templates::of_kernels(), &operator, &plan, Target::Cuda).unwrap(),
             );

@@ -83,7 +83,7 @@ impl DistantLastResults {
         // Segments, or elements, of four blocks, the last of which is not full.
         let first = first_block(self.by) * self.of_block();
         let end = first + 4 * self.of_block() - 5;
-        let segments = &self.program.plan.segments;
+        let segments = &self.program.plan.spec.segments;
         let schedule = self.program.plan.schedule_aligned(end - first, 1).map_err(|error| error.to_string())?;
         let mut launches = schedule.launches;
         let scanned = |at: u64| mixed(at) as u32;

@@ -150,7 +150,10 @@ impl Launch<'_> {
             match (end, self.bytes("of_nothing")) {
                 (Some(end), _) => copy(state, scanned, end, totals, k as u64),
                 (None, Some(of_nothing)) => state.write(totals.at + (k * totals.item) as u64, of_nothing),
-                (None, None) => (),
+                (None, None) => {
+                    let values = self.array("initial_values");
+                    values.into_iter().for_each(|values| copy(state, values, k as u64, totals, k as u64));
+                }
             }
         }
         Some(())

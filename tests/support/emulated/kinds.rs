@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use scan_codegen::{ArrayKind, ElementKind, OffsetWidth, Segments};
+use scan_codegen::{ArrayKind, ElementKind, OffsetWidth, ScanSpec, Segments};
 use scan_runtime::{ScanElement, ScanOp};
 
 use super::{
@@ -55,6 +55,81 @@ fn several_of<T: ScanElement>() -> usize {
         },
         _ => 1,
     }
+}
+
+/// The arrays of an output, with what nothing has been written to, and what they hold after a run.
+pub(super) struct OutputArrays {
+    pub(super) arrays: Vec<Array>,
+    /// The bytes of each that has memory, and those of an item.
+    pub(super) wanted: Vec<(Vec<u8>, usize)>,
+}
+
+impl OutputArrays {
+    /// Of arrays of the kinds that a spec tells of, with room for `len` results, of which these are the first. Each
+    /// begins so many items beyond an aligned address.
+    pub(super) fn new<T: ScanElement>(
+        spec: &ScanSpec,
+        expected: &[T],
+        len: usize,
+        offsets: &mut impl Iterator<Item = usize>,
+    ) -> Self {
+        let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
+        let split = columns::split(spec.output, expected);
+        // Places of a result, and where all of them lie, one after the other.
+        let several = several_of::<T>();
+        let computed: Vec<usize> = split.first().map_or(Vec::new(), |(places, item)| {
+            let place = |place: &[u8]| place.iter().rev().fold(0, |place, byte| place << 8 | usize::from(*byte));
+            places.chunks(*item / several).map(place).collect()
+        });
+        for (index, (bytes, item)) in split.into_iter().enumerate() {
+            let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
+            outputs.push(match kind {
+                ArrayKind::Places(width) => {
+                    let (count, places) = (len + 2, places(len, len + 2, true));
+                    let mut results = vec![UNTOUCHED; count * item];
+                    for (&place, result) in places.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count) {
+                        results[place * item..][..item].copy_from_slice(result);
+                    }
+                    wanted.push((results, item));
+                    let bytes = vec![UNTOUCHED; count * item];
+                    Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                }
+                ArrayKind::Computed => {
+                    let (count, item) = (len * several + 2, item / several);
+                    let mut results = vec![UNTOUCHED; count * item];
+                    for (&place, result) in computed.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count)
+                    {
+                        results[place * item..][..item].copy_from_slice(result);
+                    }
+                    wanted.push((results, item));
+                    Array { bytes: vec![UNTOUCHED; count * item], item, offset, kind: Taken::Computed }
+                }
+                ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
+                _ => {
+                    let room = vec![UNTOUCHED; len * item];
+                    let mut bytes = bytes;
+                    bytes.resize(room.len(), UNTOUCHED);
+                    wanted.push((bytes, item));
+                    Array { bytes: room, item, offset, kind: Taken::Slice }
+                }
+            });
+        }
+        OutputArrays { arrays: outputs, wanted }
+    }
+}
+
+/// The first item that is another one than wanted.
+pub(super) fn wrong_item(found: &[u8], wanted: &[(Vec<u8>, usize)]) -> Option<FaultKind> {
+    let mut before = 0;
+    for (array, (wanted, item)) in wanted.iter().enumerate() {
+        let found = &found[before..before + wanted.len()];
+        before += wanted.len();
+        if let Some(index) = found.chunks(*item).zip(wanted.chunks(*item)).position(|(found, wanted)| found != wanted) {
+            let item = |bytes: &[u8]| format!("{:?} of array {array}", &bytes[index * item..][..*item]);
+            return Some(FaultKind::WrongOutput { index: index as u64, expected: item(wanted), found: item(found) });
+        }
+    }
+    None
 }
 
 impl<Op: ScanOp<Output: Debug>> Program<Op> {
@@ -114,63 +189,14 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         let all: Vec<Op::Input> = unsafe { elements(&joined) };
         let input = &all[..told.map_or(len, |(_, wanted)| len.min(wanted as usize))];
         let Expected { output: expected, total, totals } = self.expected(input);
-        let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
-        let split = columns::split(spec.output, &expected);
-        // Places of a result, and where all of them lie, one after the other.
-        let several = several_of::<Op::Output>();
-        let computed: Vec<usize> = split.first().map_or(Vec::new(), |(places, item)| {
-            let place = |place: &[u8]| place.iter().rev().fold(0, |place, byte| place << 8 | usize::from(*byte));
-            places.chunks(*item / several).map(place).collect()
-        });
-        for (index, (bytes, item)) in split.into_iter().enumerate() {
-            let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
-            outputs.push(match kind {
-                ArrayKind::Places(width) => {
-                    let (count, places) = (len + 2, places(len, len + 2, true));
-                    let mut results = vec![UNTOUCHED; count * item];
-                    for (&place, result) in places.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count) {
-                        results[place * item..][..item].copy_from_slice(result);
-                    }
-                    wanted.push((results, item));
-                    let bytes = vec![UNTOUCHED; count * item];
-                    Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
-                }
-                ArrayKind::Computed => {
-                    let (count, item) = (len * several + 2, item / several);
-                    let mut results = vec![UNTOUCHED; count * item];
-                    for (&place, result) in computed.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count)
-                    {
-                        results[place * item..][..item].copy_from_slice(result);
-                    }
-                    wanted.push((results, item));
-                    Array { bytes: vec![UNTOUCHED; count * item], item, offset, kind: Taken::Computed }
-                }
-                ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
-                _ => {
-                    let room = vec![UNTOUCHED; len * item];
-                    let mut bytes = bytes;
-                    bytes.resize(room.len(), UNTOUCHED);
-                    wanted.push((bytes, item));
-                    Array { bytes: room, item, offset, kind: Taken::Slice }
-                }
-            });
-        }
+        let OutputArrays { arrays: outputs, wanted } = OutputArrays::new(spec, &expected, len, &mut offsets);
         let arrays = Arrays { inputs: &inputs, outputs: &outputs };
         let (holds, length) = (told.map(|_| UNTOUCHED), told.map_or(0, |(told, _)| told));
         let memory =
             Memory { output_bytes: Some(0), output_holds: holds, length, arrays: Some(arrays), ..Memory::default() };
         let run = self.run_memory(emulator, &all, memory, |_| ())?;
-        let mut before = 0;
-        for (array, (wanted, item)) in wanted.iter().enumerate() {
-            let found = &run.output[before..before + wanted.len()];
-            before += wanted.len();
-            if let Some(index) =
-                found.chunks(*item).zip(wanted.chunks(*item)).position(|(found, wanted)| found != wanted)
-            {
-                let item = |bytes: &[u8]| format!("{:?} of array {array}", &bytes[index * item..][..*item]);
-                let kind = FaultKind::WrongOutput { index: index as u64, expected: item(wanted), found: item(found) };
-                return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
-            }
+        if let Some(kind) = wrong_item(&run.output, &wanted) {
+            return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
         }
         if let Some(expected) = total.filter(|_| self.total_of(&all)) {
             compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;

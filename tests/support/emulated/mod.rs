@@ -6,6 +6,6 @@ mod last_results;
 mod program;
 
 pub use columns::ColumnsProgram;
-pub use last_results::{LastResultsProgram, last_results};
+pub use last_results::{LastResultsProgram, last_results, results_of};
 pub use program::{Emulated, Program, ReductionProgram};
 pub use scan_emulator::*;

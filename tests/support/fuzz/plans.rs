@@ -11,7 +11,7 @@ use scan_runtime::{BlockScan, Carry, Network, TileNumbers, WarpNetwork, Workers}
 
 use super::{odd, of_case};
 use crate::{
-    checked::{self, render, render_reduction_from},
+    checked::{self, render, render_last_results_from, render_reduction_from},
     emulated::Random,
 };
 
@@ -82,7 +82,7 @@ impl Case {
     /// Whether there is a plan; an error if it cannot be true.
     pub fn check(&self) -> Result<bool, String> {
         self.check_reduction()?;
-        self.check_columns();
+        self.check_columns()?;
         if self.searches {
             for shape in shapes(&self.operator, &self.spec, &self.limits, self.lengths[0]) {
                 let line = Tuned { from: 0, to: self.lengths[0], overrides: shape }.to_line();
@@ -210,15 +210,19 @@ impl Case {
     }
 
     /// The same operator along an axis, and the last results of the same segments.
-    fn check_columns(&self) {
+    fn check_columns(&self) -> Result<(), String> {
         let spec = self.spec.clone().with_segments(Segments::None);
         let shapes = [Overrides::default(), self.overrides];
         for plan in shapes.iter().flat_map(|shape| plan_columns(&self.operator, &spec, &self.limits, shape)) {
             plan.all().iter().for_each(|plan| checked::check_columns(&self.operator, plan));
         }
-        if let Ok(plan) = plan_last_results(&self.spec.segments, &self.limits) {
+        if let Ok(plan) = plan_last_results(&self.operator, &self.spec, &self.limits) {
             checked::check_last_results(&plan);
+            let source = render_last_results_from(Templates::of_kernels(), &self.operator, &plan, Target::Cuda)
+                .map_err(|error| format!("no text: {error}"))?;
+            balanced(&source.text)?;
         }
+        Ok(())
     }
 
     fn check_reduction(&self) -> Result<(), String> {

@@ -677,14 +677,18 @@ fn reductions_of<Op: ScanOp + Clone + 'static>(
 
 fn last_results(probes: &mut Vec<Probe>) {
     let op = ops::sum::<i32>();
-    for head_source in [0, 2, 3, 5, 7, 8, HEAD_SOURCES] {
+    let from_either_end = [ScanSpec::inclusive(), ScanSpec::inclusive().reverse()];
+    let head_sources = [0, 2, 3, 5, 7, 8, HEAD_SOURCES];
+    for (head_source, spec) in
+        head_sources.iter().flat_map(|source| from_either_end.iter().map(move |spec| (*source, spec)))
+    {
         let heads = move |len: usize, pattern: usize| match head_source {
             HEAD_SOURCES => Heads::rows(3, len / 3 * 3),
             _ => Heads::new(head_source, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
         };
-        let program = planned(LastResultsProgram::new(&op, &heads(3, 0), 32));
+        let program = planned(LastResultsProgram::with_spec(&op, spec, &heads(3, 0), 32));
         let (source, operator, plan) = (program.source.clone(), op.source(), program.plan.clone());
-        let name = format!("last results, {}", plan.segments);
+        let name = plan.description();
         let render = move |templates: &Templates| render_last_results_from(templates, &operator, &plan, Target::Host);
         let run = move |source: &KernelSource| {
             let mut program = program.clone();

@@ -46,7 +46,7 @@ impl Chunk {
 }
 
 /// The chunks, which are in natural order, in the order of the scan.
-fn in_order(mut chunks: Vec<Chunk>, order: Order) -> Vec<Chunk> {
+pub(super) fn in_order(mut chunks: Vec<Chunk>, order: Order) -> Vec<Chunk> {
     if order == Order::Reversed {
         chunks.reverse();
         for chunk in &mut chunks {

@@ -5,10 +5,11 @@ use std::{ops::Range, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
 
-use super::{Chunk, Content, Each, HostPlaces, Reported};
+use super::{Chunk, Content, Each, HostPlaces, Reported, plan::in_order};
 use crate::{
     Error,
     call::{Call, HostTotals, Request, Totals},
+    cpu::Order,
     cuda::{CudaDevice, HostMemory, InOut, Places, Runs, SideBuffers, in_chunks},
     device::work::DeviceWork,
     few::Few,
@@ -16,8 +17,8 @@ use crate::{
 };
 
 /// The chunks of segments, of at most `most` elements each: whole segments, or parts of one that is longer. Segments
-/// without elements are with others, or in no chunk.
-fn chunks_of_segments(segments: &[Range<usize>], most: usize) -> Vec<Chunk> {
+/// without elements are with others, or in no chunk. The parts of a segment are in the order of the scan.
+fn chunks_of_segments(segments: &[Range<usize>], most: usize, order: Order) -> Vec<Chunk> {
     let most = most.max(1);
     let (mut chunks, mut index) = (Vec::new(), 0);
     while let Some(segment) = segments.get(index) {
@@ -32,11 +33,12 @@ fn chunks_of_segments(segments: &[Range<usize>], most: usize) -> Vec<Chunk> {
             index = whole.end;
             continue;
         }
-        for first in segment.clone().step_by(most) {
+        let part = |first: usize| {
             let end = segment.end.min(first.saturating_add(most));
             let content = Content::Part { of: index..index + 1, first: first == start, last: end == segment.end };
-            chunks.push(Chunk { output: 0..0, ..Chunk::of(first..end, content) });
-        }
+            Chunk { output: 0..0, ..Chunk::of(first..end, content) }
+        };
+        chunks.extend(in_order(segment.clone().step_by(most).map(part).collect(), order));
         index += 1;
     }
     chunks
@@ -59,12 +61,13 @@ impl Call<'_> {
         // The input is read; what is not a part of a segment writes results of its own.
         let host = HostPlaces { in_place: false, ..*host };
         let inputs = HostPlaces { output: Few::default(), ..host };
-        let mut chunks = chunks_of_segments(segments, device.chunk(host.element_bytes()));
+        let order = self.request.order;
+        let mut chunks = chunks_of_segments(segments, device.chunk(host.element_bytes()), order);
         let parts: Vec<Chunk> = chunks.extract_if(.., |chunk| chunk.is_part()).collect();
         let of_parts = Call { request: Request { totals: Totals::Last, ..self.request }, ..*self };
         let (parts, whole) = match of_parts.has_kernels_of_chunks(device, &inputs, &parts)? {
             true => (parts, chunks),
-            false => (Vec::new(), chunks_of_segments(segments, usize::MAX)),
+            false => (Vec::new(), chunks_of_segments(segments, usize::MAX, order)),
         };
         let reported = Reported::new(self.progress, 0, host.len);
         let reduce = |chunk: &Chunk| {
@@ -153,7 +156,7 @@ mod tests {
             |elements: Range<usize>, of: usize, first, last| (elements, Content::Part { of: of..of + 1, first, last });
         let check = |ends: &[usize], most: usize, expected: &[(Range<usize>, Content)]| {
             let segments: Vec<_> = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
-            let found = chunks_of_segments(&segments, most);
+            let found = chunks_of_segments(&segments, most, Order::Forward);
             let of = |chunk: &Chunk| (chunk.input.clone(), chunk.content.clone());
             assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected, "{ends:?}, {most}");
             for chunk in &found {
@@ -161,6 +164,20 @@ mod tests {
                 let results = if let Content::Whole(of) = &chunk.content { of.clone() } else { 0..0 };
                 assert_eq!(chunk.output, results);
             }
+            // Reversed, the parts of each segment are the other way round, and its last one is the first.
+            let mut reversed = chunks_of_segments(&segments, most, Order::Reversed);
+            let segment = |chunk: &Chunk| match &chunk.content {
+                Content::Whole(of) | Content::Part { of, .. } => of.start,
+            };
+            for parts in reversed.chunk_by_mut(|one, next| one.is_part() && segment(one) == segment(next)) {
+                parts.reverse();
+                for part in parts {
+                    if let Content::Part { first, last, .. } = &mut part.content {
+                        std::mem::swap(first, last);
+                    }
+                }
+            }
+            assert_eq!(reversed, found, "{ends:?}, {most}");
         };
         check(&[0, 3, 5, 9], 5, &[whole(0..5, 0..2), whole(5..9, 2..3)]);
         check(&[0, 3, 5, 9], 100, &[whole(0..9, 0..3)]);
