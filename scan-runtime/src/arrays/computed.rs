@@ -526,3 +526,26 @@ macro_rules! on_device {
 
 #[cfg(feature = "cuda")]
 for_tuples_of_fifteen! { on_device }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::Kept;
+
+    /// Stores of other items than primitives could be torn.
+    #[test]
+    fn threads_share_a_run_only_if_items_are_stored_as_a_whole() {
+        fn is_for_one_thread<T: ScanElement>(mut results: [T; 2]) -> bool {
+            let mut held = <ScatterByOutput<(&mut [T; 2],)> as HostOutput<Kept<T>>>::hold(
+                ScatterByOutput((&mut results,)),
+                0,
+                Lanes { len: 2, part: 2, memory: false, row: 2, axis: None },
+            )
+            .unwrap();
+            let at = <ScatterByOutput<(&mut [T; 2],)> as HostOutput<Kept<T>>>::at(&mut held, 0);
+            Writer::<Kept<T>>::is_for_one_thread(at)
+        }
+        assert!(!is_for_one_thread([false; 2]) && !is_for_one_thread([0_u32; 2]) && !is_for_one_thread([0.0; 2]));
+        assert!(is_for_one_thread([0_u128; 2]) && is_for_one_thread([[0_u16; 2]; 2]));
+    }
+}

@@ -69,6 +69,7 @@ unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 /// The memory is valid for reads of the elements of the layout, and for writes of its results; no two results have the
 /// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap. There
 /// is an initial value for each column, if there are any, and the totals are valid for a write of one for each.
+#[allow(clippy::too_many_arguments, reason = "what `scan_in` has, and the layout")]
 pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
@@ -90,8 +91,8 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     let job = Job { op, kind, order, values, start, memory, length, steps };
     let is_shared = len >= SHARED && !memory.is_for_one_thread();
     let strips = strips::<Op>(layout, if is_shared { threads() } else { 1 });
-    // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| {
+        // SAFETY: the caller vouches for the memory; no two strips have a column in common.
         caught(op, || unsafe { job.scan(strip) })?;
         watch.map_or(Ok(()), |watch| {
             watch.add(strip.columns * length);

@@ -89,9 +89,11 @@ fn unit(i: usize) -> f32 {
 
 impl Bench {
     pub(super) fn arrays(&mut self) {
-        self.filter("filter, random half", |i| unit(i));
+        self.filter("filter, random half", unit);
         self.filter("filter, runs of 100", |i| if i / 100 % 2 == 0 { 1.0 + unit(i) } else { unit(i) - 1.0 });
-        self.filter("filter, all but one in 100", |i| if mixed(i as u64) % 100 != 0 { 1.0 + unit(i) } else { -1.0 });
+        self.filter("filter, all but one in 100", |i| {
+            if mixed(i as u64).is_multiple_of(100) { -1.0 } else { 1.0 + unit(i) }
+        });
         self.expansion();
         self.discarded();
         self.numbered();
@@ -247,7 +249,8 @@ impl Bench {
                 axis_loop(axis, rows(len), black_box(&a[..len]), black_box(&b[..len]), black_box(&mut h[..len]));
             };
             let mut ours = of_loop.clone();
-            (run(MOST, &mut ours), by_loop(MOST, &mut of_loop));
+            run(MOST, &mut ours);
+            by_loop(MOST, &mut of_loop);
             if ours != of_loop {
                 self.failed = Some(format!("{name}: results differ"));
             }
