@@ -18,11 +18,13 @@ mod memory;
 mod pipeline;
 mod reversed;
 mod segmented;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
 use std::{
     cell::UnsafeCell,
+    hint::black_box,
     mem::MaybeUninit,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -34,6 +36,7 @@ use crate::{
     Error, ScanOp,
     caught::{self, Panic},
     heads::{HeadKind, Heads},
+    host::watch::Watch,
 };
 pub(crate) use columns::{ColumnValues, scan_columns};
 pub(crate) use each::{TotalsAt, scan_each};
@@ -95,6 +98,8 @@ pub(crate) struct How<'a, Op: ScanOp> {
     pub(crate) heads: Option<&'a Heads<'a>>,
     /// Whether anybody asks for the total.
     pub(crate) total: bool,
+    /// What counts the elements that are done, if anything does. Of few elements nothing does.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
 
 /// Scans `len` elements, and gives the total, if `total` asks for it: the carry after the last element, or without
@@ -108,7 +113,7 @@ pub(crate) struct How<'a, Op: ScanOp> {
 #[inline(always)]
 pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
-    How { kind, order, initial_value, heads, total }: How<'_, Op>,
+    How { kind, order, initial_value, heads, total, watch }: How<'_, Op>,
     memory: M,
     len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
@@ -124,7 +129,7 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
         return unsafe { loops.scan_short(kind, order, heads, len, initial_value, total) };
     }
     let initial_value = begin(op, initial_value.copied());
-    Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
+    Job { goal: Goal::Scan(kind), order, heads, initial_value, watch, ..Job::new(loops, len) }.run()
 }
 
 /// Folds `before` and `len` elements in this order: bit for bit the total of a scan. `None` of no elements without
@@ -139,10 +144,12 @@ pub(crate) unsafe fn reduce<Op: ScanOp>(
     before: Option<Op::Carry>,
     input: impl Reader<Op::Input>,
     len: usize,
+    watch: Option<&Watch<'_>>,
 ) -> Result<Option<Op::Carry>, Error> {
     if order == Order::Reversed {
         let kind = ScanKind::Inclusive;
-        let how = How { kind, order, initial_value: before.as_ref(), heads: None, total: true };
+        let initial_value = before.as_ref();
+        let how = How { kind, order, initial_value, heads: None, total: true, watch };
         // SAFETY: the caller vouches for the elements; results have no memory.
         return unsafe { scan_in(op, how, Both { input, output: Unwritten }, len) };
     }
@@ -150,7 +157,7 @@ pub(crate) unsafe fn reduce<Op: ScanOp>(
     let memory = Both { input, output: std::ptr::dangling_mut::<Op::Output>() };
     let loops = Loops::new(op, memory, len, true);
     let before = begin(op, before);
-    Job { initial_value: before, ..Job::new(loops, len) }.run()
+    Job { initial_value: before, watch, ..Job::new(loops, len) }.run()
 }
 
 /// Makes an output of a carry.
@@ -205,6 +212,7 @@ struct Job<'a, Op: ScanOp, M> {
     /// What tells where it restarts, if it does.
     heads: Option<&'a Heads<'a>>,
     initial_value: Option<Op::Carry>,
+    watch: Option<&'a Watch<'a>>,
     carry: UnsafeCell<Option<Op::Carry>>,
     slots: Vec<UnsafeCell<MaybeUninit<Known<Op>>>>,
 }
@@ -228,7 +236,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
     /// A reduction.
     fn new(loops: Loops<'a, Op, M>, len: usize) -> Self {
         let (goal, order, carry) = (Goal::Fold, Order::Forward, UnsafeCell::new(None));
-        Job { loops, len, goal, order, heads: None, initial_value: None, carry, slots: Vec::new() }
+        Job { loops, len, goal, order, heads: None, initial_value: None, watch: None, carry, slots: Vec::new() }
     }
 
     #[inline(never)]
@@ -238,7 +246,9 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
             // A single chunk needs nobody's help.
             if len <= chunk_length::<Op>() {
                 // SAFETY: these are all elements, and this thread is the only one.
-                return unsafe { self.after(0..len, self.initial_value) };
+                let after = unsafe { self.after(0..len, self.initial_value) };
+                self.count(len);
+                return after;
             }
             self.carry = UnsafeCell::new(self.initial_value);
             pipeline::run(&mut self, len, chunk_length::<Op>());
@@ -266,6 +276,13 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
         }
     }
 
+    /// Counts elements that are done.
+    fn count(&self, elements: usize) {
+        if let Some(watch) = self.watch {
+            watch.add(elements);
+        }
+    }
+
     /// What stands before a part of the elements, and the sum of the part.
     #[inline(always)]
     fn join_sum(&self, before: Option<Op::Carry>, sum: Op::State) -> Op::Carry {
@@ -279,7 +296,28 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
 // SAFETY of the blocks below: the caller of each function vouches for what it touches.
 impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
     fn at_once(&self, threads: usize) -> bool {
-        matches!(self.goal, Goal::Scan(_)) && (self.order == Order::Reversed || self.loops.at_once(threads))
+        match self.goal {
+            // Of other operators folding costs no more.
+            Goal::Fold => self.loops.folds_by_steps(),
+            Goal::Scan(_) => self.order == Order::Reversed || self.loops.at_once(threads),
+        }
+    }
+
+    unsafe fn gains_by(&self, threads: usize, rest: Range<usize>, element: f64) -> bool {
+        // What folds writes nothing. Rounded states are folded by one thread as well.
+        match self.goal {
+            Goal::Scan(_) => return !self.loops.memory.is_for_one_thread(),
+            Goal::Fold if !self.loops.folds_by_steps() => return true,
+            Goal::Fold => {}
+        }
+        let trial = rest.start..rest.end.min(rest.start + sharing::TRIAL);
+        // SAFETY: see above.
+        let fold = sharing::shortest(|| _ = black_box(unsafe { self.loops.fold(black_box(trial.clone())) }));
+        sharing::gains(element, fold / trial.len() as f64, threads)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.watch.is_some_and(Watch::is_stopped)
     }
 
     fn make_slots(&mut self, count: usize) {
@@ -290,12 +328,17 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
 
     unsafe fn step(&self, range: Range<usize>) {
         // SAFETY: see above.
-        unsafe { *self.carry.get() = self.after(range, *self.carry.get()) }
+        unsafe { *self.carry.get() = self.after(range.clone(), *self.carry.get()) }
+        self.count(range.len());
     }
 
     unsafe fn step_into_slot(&self, index: usize, range: Range<usize>) {
         // SAFETY: see above.
-        unsafe { *self.slots[index].get() = MaybeUninit::new(Known::After(self.after(range, *self.carry.get()))) }
+        unsafe {
+            let after = self.after(range.clone(), *self.carry.get());
+            *self.slots[index].get() = MaybeUninit::new(Known::After(after));
+        }
+        self.count(range.len());
     }
 
     unsafe fn fold(&self, index: usize, range: Range<usize>) {
@@ -329,11 +372,14 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
         unsafe {
             let Known::Before(before) = (*self.slots[index].get()).assume_init_read() else { return };
             match (self.heads, self.goal) {
-                (_, Goal::Scan(kind)) if self.order == Order::Reversed => _ = self.scan_back(kind, range, before),
-                (None, Goal::Scan(kind)) => self.loops.finish(kind, range, before),
-                (Some(heads), Goal::Scan(kind)) => _ = self.scan_segments(kind, heads, range, before),
                 (_, Goal::Fold) => {}
+                (_, Goal::Scan(kind)) if self.order == Order::Reversed => {
+                    _ = self.scan_back(kind, range.clone(), before)
+                }
+                (None, Goal::Scan(kind)) => self.loops.finish(kind, range.clone(), before),
+                (Some(heads), Goal::Scan(kind)) => _ = self.scan_segments(kind, heads, range.clone(), before),
             }
         }
+        self.count(range.len());
     }
 }

@@ -193,8 +193,17 @@ pub enum Error {
         /// The number of items that can be indexed.
         len: usize,
     },
-    /// An index that the operator computes for a result is out of bounds of an array in host memory. Nothing has been
-    /// written.
+    /// A function for [`Scan::with_progress`](crate::Scan::with_progress) has ended the run. So many results are
+    /// written, not necessarily the first ones; the others are unspecified.
+    #[error("cancelled by the progress function when {done} of {of} elements were done")]
+    Cancelled {
+        /// The number of elements that are done.
+        done: usize,
+        /// The number of elements of the input.
+        of: usize,
+    },
+    /// An index that the operator computes for a result is out of bounds of an array in host memory. It is the first one.
+    /// The content of the arrays is unspecified.
     #[error(
         "the operator places a result of element {element} at index {index} of array {array} of the output, out of \
          bounds for {len} items: use a longer array, skip a result by the largest index, or count indices in 64 bits"

@@ -127,7 +127,7 @@ mod tune;
 pub use arrays::fields::Fields;
 #[cfg(feature = "cuda")]
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
-pub use call::ScanProgress;
+pub use call::{ProgressFlow, ScanProgress};
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub use cuda::milliseconds_between;

@@ -12,7 +12,7 @@ mod words;
 #[cfg(feature = "cuda")]
 use crate::host::side::Estimate;
 use crate::{
-    Error, Outcome, Prefixes, Run, ScanElement, ScanOp, ScanProgress, Scanner, Totals,
+    Error, Outcome, Prefixes, ProgressFlow, Run, ScanElement, ScanOp, ScanProgress, Scanner, Totals,
     call::{self, Call, Initial, Layouts, Progress, Request},
     cpu::{self, Order},
     erased::Value,
@@ -371,9 +371,9 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     }
 
     /// Calls `report` as parts of a run over host memory are done: on a GPU after each
-    /// [chunk](crate::Staging::with_chunk_bytes), else once, at the end. The last report of a run without an error has
-    /// all elements. The reports of a run come one after the other, also from other threads; the run waits for each.
-    /// Runs over device memory do not report.
+    /// [chunk](crate::Staging::with_chunk_bytes), on the CPU after every few megabytes. The last report of a run without
+    /// an error has all elements. The reports of a run come one after the other, also from other threads; the run waits
+    /// for each. Runs over device memory do not report.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -382,7 +382,31 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// assert_eq!(sums.run(&[1, 2, 3])?, [1, 3, 6]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn with_progress(mut self, report: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
+    ///
+    /// A function that returns [`ControlFlow`](std::ops::ControlFlow) may end the run. After a break no further chunk
+    /// begins, and the run is [`Error::Cancelled`], with the number of elements that are done: their results are
+    /// written. After the last report there is nothing left to end, and a break changes nothing.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use scan_runtime::{Error, Scanner, ops};
+    ///
+    /// let enough = |progress: scan_runtime::ScanProgress| match progress.fraction() {
+    ///     ..0.5 => ControlFlow::Continue(()),
+    ///     _ => ControlFlow::Break(()),
+    /// };
+    /// let sums = Scanner::cpu().scan(ops::sum()).with_progress(enough);
+    /// match sums.run(&vec![1_u64; 4_000_000]) {
+    ///     Err(Error::Cancelled { done, of }) => assert!(2_000_000 <= done && done < of),
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_progress<F: ProgressFlow>(
+        mut self,
+        report: impl Fn(ScanProgress) -> F + Send + Sync + 'static,
+    ) -> Self {
         self.options.progress = Some(Progress::new(report));
         self
     }

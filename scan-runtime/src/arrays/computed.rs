@@ -1,4 +1,16 @@
 //! Outputs whose first field is the place of the others.
+//!
+//! Loops of the CPU write each item to its place as soon as it is computed, and remember the first place that is in no
+//! array. A device has the outputs copied to memory of the host, which moves them then.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    },
+};
 
 use scan_codegen::ArrayKind;
 
@@ -6,10 +18,10 @@ use scan_codegen::ArrayKind;
 use super::discard;
 use super::{
     PerField,
-    fields::{Lengths, for_tuples_of_fifteen},
+    fields::{HostArray, Lengths, for_tuples_of_fifteen},
     host::{HostOutput, Lanes},
 };
-use crate::{Error, Fields, ScanElement, SegmentOffset, cpu::Apart, room::room, sealed::Sealed};
+use crate::{Error, Fields, ScanElement, SegmentOffset, cpu::Writer, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
 use {
     super::device::{Described, DeviceOutput, NO_MEMORY, Words},
@@ -32,7 +44,8 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 /// negative number: an operator gives it where the number of the place does not fit the type.
 ///
 /// - In host memory a place beyond an array is [`Error::ComputedIndex`]; the content of the arrays is then unspecified.
-///   To learn how much room the results take, run into [`discard`] for each field, with the total.
+///   To learn how much room the results take, run into [`discard`] for each field, with the total. On the CPU several
+///   threads share a run only if the items are primitives of up to eight bytes.
 /// - In device memory what has a place beyond an array is not written there, and the host is not told. So have the
 ///   operator count what it places, run with the total, and compare it with the lengths of the arrays: where it is
 ///   larger, results are missing. A count has to stay at its largest value rather than wrap around, as those of
@@ -184,9 +197,9 @@ pub unsafe trait PlacedAt<P>: ScanElement {
     /// The first of the places that are not in an array of so many items, and do not skip an item.
     #[doc(hidden)]
     fn beyond(places: &P, len: usize) -> Option<i128>;
-    /// Writes what has a place in the array.
+    /// Writes what has a place in the array, and reports the others that do not skip an item.
     #[doc(hidden)]
-    fn put(self, places: P, results: &mut [Self::Item]);
+    fn put(self, places: P, array: Target<Self::Item>, beyond: &impl Fn(i128));
 }
 
 macro_rules! placed {
@@ -198,14 +211,17 @@ macro_rules! placed {
             const PLACES: usize = $places;
             #[inline]
             fn beyond(place: &$place, len: usize) -> Option<i128> {
-                let is_beyond = place.index() >= len.min(<T as PlacedAt<$place>>::PLACES) && *place != !0;
-                is_beyond.then(|| place.number())
+                (*place != !0 && !is_in::<T, $place>(*place, len)).then(|| place.number())
             }
-            #[inline]
-            fn put(self, place: $place, results: &mut [T]) {
-                let places = results.len().min(<T as PlacedAt<$place>>::PLACES);
-                if let Some(result) = results[..places].get_mut(place.index()) {
-                    *result = self;
+            #[inline(always)]
+            fn put(self, place: $place, array: Target<T>, beyond: &impl Fn(i128)) {
+                if place == !0 {
+                    return;
+                }
+                match is_in::<T, $place>(place, array.len) {
+                    // SAFETY: the place is in the array.
+                    true => unsafe { array.write(place.index(), self) },
+                    false => beyond(place.number()),
                 }
             }
         }
@@ -219,10 +235,10 @@ macro_rules! placed {
             fn beyond(places: &[$place; K], len: usize) -> Option<i128> {
                 places.iter().find_map(|place| <T as PlacedAt<$place>>::beyond(place, len))
             }
-            #[inline]
-            fn put(self, places: [$place; K], results: &mut [T]) {
+            #[inline(always)]
+            fn put(self, places: [$place; K], array: Target<T>, beyond: &impl Fn(i128)) {
                 for (place, item) in places.into_iter().zip(self) {
-                    item.put(place, results);
+                    item.put(place, array, beyond);
                 }
             }
         }
@@ -237,18 +253,150 @@ placed! {
     i64: 1 << 63;
 }
 
-/// Whether each place that the operator has computed, for elements from `start` on, is in an array of `len` items, or
-/// skips an item.
-fn check_computed<P, T: PlacedAt<P>>(array: usize, start: usize, places: &[P], len: usize) -> Result<(), Error> {
-    let beyond = |(element, places)| T::beyond(places, len).map(|index| (start + element, index));
-    match places.iter().enumerate().find_map(beyond) {
-        Some((element, index)) => Err(Error::ComputedIndex { array, element, index, len }),
-        None => Ok(()),
+/// Whether a place is in an array of `len` items. Two comparisons, because that with a constant answers those of
+/// operators that count up to it.
+#[inline(always)]
+fn is_in<T: PlacedAt<P>, P: SegmentOffset>(place: P, len: usize) -> bool {
+    place.index() < T::PLACES && place.index() < len
+}
+
+/// An array in host memory, to any place of which any thread may write.
+#[doc(hidden)]
+pub struct Target<T> {
+    at: *mut T,
+    len: usize,
+}
+
+impl<T> Clone for Target<T> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
+impl<T> Copy for Target<T> {}
+
+impl<T> fmt::Debug for Target<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl<T: ScanElement> Target<T> {
+    /// Whether several threads may write to one place: items are stored as a whole, in one instruction.
+    const ATOMIC: bool = T::IS_PRIMITIVE && size_of::<T>() <= 8 && align_of::<T>() == size_of::<T>();
+
+    fn new(array: &mut [T]) -> Self {
+        Target { at: array.as_mut_ptr(), len: array.len() }
+    }
+
+    /// # Safety
+    ///
+    /// The place is in the array, which is exclusively borrowed for the threads that write, of which there is only one
+    /// where items are not [atomic](Target::ATOMIC).
+    #[inline(always)]
+    unsafe fn write(self, place: usize, item: T) {
+        // SAFETY: the caller vouches for the place. A primitive has no padding, and the alignment of the integer of
+        // its size.
+        unsafe {
+            let at = self.at.add(place);
+            match size_of::<T>() {
+                1 if Self::ATOMIC => AtomicU8::from_ptr(at.cast()).store(std::mem::transmute_copy(&item), RELAXED),
+                2 if Self::ATOMIC => AtomicU16::from_ptr(at.cast()).store(std::mem::transmute_copy(&item), RELAXED),
+                4 if Self::ATOMIC => AtomicU32::from_ptr(at.cast()).store(std::mem::transmute_copy(&item), RELAXED),
+                8 if Self::ATOMIC => AtomicU64::from_ptr(at.cast()).store(std::mem::transmute_copy(&item), RELAXED),
+                _ => at.write(item),
+            }
+        }
+    }
+}
+
+/// An operator may give several elements one place. Relaxed stores, which cost nothing, are no data race.
+const RELAXED: Ordering = Ordering::Relaxed;
+
+/// The first place that is in no array.
+#[derive(Debug)]
+struct Beyond {
+    /// The position of the first such element.
+    element: AtomicUsize,
+    /// It, the number of the array, the place, and the length of the array.
+    first: Mutex<Option<(usize, usize, i128, usize)>>,
+}
+
+impl Beyond {
+    fn new() -> Self {
+        Beyond { element: AtomicUsize::new(usize::MAX), first: Mutex::new(None) }
+    }
+
+    /// Keeps a place, unless that of an earlier element or array is kept already.
+    #[cold]
+    #[inline(never)]
+    fn add(&self, element: usize, array: usize, place: i128, len: usize) {
+        if element > self.element.load(RELAXED) {
+            return;
+        }
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none_or(|(kept, of, ..)| (element, array) < (kept, of)) {
+            *first = Some((element, array, place, len));
+            self.element.store(element, RELAXED);
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match *self.first.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some((element, array, index, len)) => Err(Error::ComputedIndex { array, element, index, len }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The arrays that are written, and what is remembered of it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Placing<Place, Items, Arrays> {
+    arrays: Arrays,
+    beyond: Beyond,
+    /// The places and items of a device, and where they are.
+    staged: Option<(Vec<Place>, Items)>,
+    staged_at: Vec<HostArray>,
+}
+
+/// The places of outputs, for elements from `first` on.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ToPlaces<Place, Targets> {
+    targets: Targets,
+    first: usize,
+    beyond: *const Beyond,
+    staged_at: *const [HostArray],
+    places: PhantomData<Place>,
+}
+
+impl<Place, Targets: Copy> Clone for ToPlaces<Place, Targets> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Place, Targets: Copy> Copy for ToPlaces<Place, Targets> {}
+
 macro_rules! on_host {
     (kind $index:tt) => { ArrayKind::Computed };
+    // Field 0 is the place.
+    (field $fields:ident 0) => { $fields.1 };
+    (field $fields:ident 1) => { $fields.2 };
+    (field $fields:ident 2) => { $fields.3 };
+    (field $fields:ident 3) => { $fields.4 };
+    (field $fields:ident 4) => { $fields.5 };
+    (field $fields:ident 5) => { $fields.6 };
+    (field $fields:ident 6) => { $fields.7 };
+    (field $fields:ident 7) => { $fields.8 };
+    (field $fields:ident 8) => { $fields.9 };
+    (field $fields:ident 9) => { $fields.10 };
+    (field $fields:ident 10) => { $fields.11 };
+    (field $fields:ident 11) => { $fields.12 };
+    (field $fields:ident 12) => { $fields.13 };
+    (field $fields:ident 13) => { $fields.14 };
+    (field $fields:ident 14) => { $fields.15 };
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: what is held has room for so many items of each field.
         unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized),*> HostOutput<T>
@@ -260,40 +408,84 @@ macro_rules! on_host {
         {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
-            type At = Apart<(*mut Place, $(*mut $field,)*)>;
+            type At = ToPlaces<Place, ($(Target<<$field as PlacedAt<Place>>::Item>,)*)>;
             const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(on_host!(kind $index)),*];
-            const STAGED: bool = true;
-            type Held = (Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
+            type Held = Placing<Place, ($(Vec<$field>,)*), ($(&'a mut $array,)*)>;
             #[inline]
             fn items(&mut self, lengths: &mut Lengths) {
                 (0..=[$($index),*].len()).for_each(|_| lengths.add(None));
             }
-            fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
-                Ok((room(lanes.part)?, ($(room::<$field>(lanes.part)?,)*), self.0))
+            fn hold(self, _: usize, _: Lanes<'_>) -> Result<Self::Held, Error> {
+                Ok(Placing { arrays: self.0, beyond: Beyond::new(), staged: None, staged_at: Vec::new() })
             }
-            fn at((places, items, _): &mut Self::Held, _: usize) -> Self::At {
-                Apart((places.as_mut_ptr(), $(items.$index.as_mut_ptr(),)*))
-            }
-            unsafe fn flush(
-                (places, items, arrays): &mut Self::Held,
-                start: usize,
-                len: usize,
-            ) -> Result<(), Error> {
-                // SAFETY: there is room for so many, and the caller vouches that they have been written.
-                unsafe { places.set_len(len) };
-                $(check_computed::<Place, $field>($index + 1, start, places, arrays.$index.as_mut().len())?;)*
+            fn stage(held: &mut Self::Held, len: usize) -> Result<(), Error> {
+                let (places, items) = held.staged.insert((room(len)?, ($(room::<$field>(len)?,)*)));
+                let item = size_of::<Place>();
+                held.staged_at.push(HostArray { at: places.as_mut_ptr().cast(), item });
                 $(
-                    // SAFETY: as above.
-                    unsafe { items.$index.set_len(len) };
-                    let array = arrays.$index.as_mut();
-                    for (place, item) in places.iter().zip(items.$index.drain(..)) {
-                        item.put(*place, array);
-                    }
+                    let item = size_of::<$field>();
+                    held.staged_at.push(HostArray { at: items.$index.as_mut_ptr().cast(), item });
                 )*
                 Ok(())
             }
+            fn at(held: &mut Self::Held, first: usize) -> Self::At {
+                let targets = ($(Target::new(held.arrays.$index.as_mut()),)*);
+                ToPlaces { targets, first, beyond: &held.beyond, staged_at: &*held.staged_at, places: PhantomData }
+            }
+            unsafe fn flush(held: &mut Self::Held, start: usize, len: usize) -> Result<(), Error> {
+                if let Some((places, items)) = &mut held.staged {
+                    // SAFETY: there is room for so many, and the caller vouches that they have been written.
+                    unsafe {
+                        places.set_len(len);
+                        $(items.$index.set_len(len);)*
+                    }
+                    $(
+                        let target = Target::new(held.arrays.$index.as_mut());
+                        for (element, (places, item)) in places.iter().zip(items.$index.drain(..)).enumerate() {
+                            let beyond = |place| held.beyond.add(start + element, $index + 1, place, target.len);
+                            item.put(*places, target, &beyond);
+                        }
+                    )*
+                }
+                held.beyond.check()
+            }
             unsafe fn finish(_: Self::Held) -> Result<(), Error> {
                 Ok(())
+            }
+        }
+
+        #[allow(private_interfaces, reason = "as of the trait")]
+        impl<T, Place, $($field),*> Writer<T>
+            for ToPlaces<Place, ($(Target<<$field as PlacedAt<Place>>::Item>,)*)>
+        where
+            T: Fields<Tuple = (Place, $($field,)*)>,
+            Place: ScanElement,
+            $($field: PlacedAt<Place>,)*
+        {
+            #[inline(always)]
+            unsafe fn write(self, index: usize, value: T) {
+                let fields = value.into_fields();
+                let places = fields.0;
+                $(
+                    let target = self.targets.$index;
+                    // SAFETY: what is held outlives the loops.
+                    let beyond = |place| unsafe { &*self.beyond }.add(self.first + index, $index + 1, place, target.len);
+                    on_host!(field fields $index).put(places, target, &beyond);
+                )*
+            }
+            #[inline(always)]
+            unsafe fn skip(self, index: usize) -> Self {
+                ToPlaces { first: self.first + index, ..self }
+            }
+            fn pointer(self) -> Option<*mut T> {
+                None
+            }
+            fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+                // SAFETY: what is held outlives the call.
+                unsafe { &*self.staged_at }.iter().copied().for_each(each);
+            }
+            fn is_for_one_thread(self) -> bool {
+                !($(Target::<<$field as PlacedAt<Place>>::Item>::ATOMIC)&&*)
             }
         }
     )*};
@@ -334,3 +526,26 @@ macro_rules! on_device {
 
 #[cfg(feature = "cuda")]
 for_tuples_of_fifteen! { on_device }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::Kept;
+
+    /// Stores of other items than primitives could be torn.
+    #[test]
+    fn threads_share_a_run_only_if_items_are_stored_as_a_whole() {
+        fn is_for_one_thread<T: ScanElement>(mut results: [T; 2]) -> bool {
+            let mut held = <ScatterByOutput<(&mut [T; 2],)> as HostOutput<Kept<T>>>::hold(
+                ScatterByOutput((&mut results,)),
+                0,
+                Lanes { len: 2, part: 2, memory: false, row: 2, axis: None },
+            )
+            .unwrap();
+            let at = <ScatterByOutput<(&mut [T; 2],)> as HostOutput<Kept<T>>>::at(&mut held, 0);
+            Writer::<Kept<T>>::is_for_one_thread(at)
+        }
+        assert!(!is_for_one_thread([false; 2]) && !is_for_one_thread([0_u32; 2]) && !is_for_one_thread([0.0; 2]));
+        assert!(is_for_one_thread([0_u128; 2]) && is_for_one_thread([[0_u16; 2]; 2]));
+    }
+}

@@ -64,6 +64,10 @@ pub unsafe trait HostOutput<T> {
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
     /// Whether items are held before they are moved to where they belong.
     const STAGED: bool = false;
+    /// Makes room for `len` items that a device writes, where the host moves them to their places.
+    fn stage(_: &mut Self::Held, _len: usize) -> Result<(), Error> {
+        Ok(())
+    }
     /// Where items are written from this one on.
     fn at(held: &mut Self::Held, start: usize) -> Self::At;
     /// Moves the held items to their places: `len` of them, for elements from `start` on. Then none is held.
@@ -245,6 +249,10 @@ macro_rules! tuples {
                 common([$(self.$index.shape()?),*])
             }
             const STAGED: bool = $($array::STAGED)||*;
+            fn stage(held: &mut Self::Held, len: usize) -> Result<(), Error> {
+                $($array::stage(&mut held.$index, len)?;)*
+                Ok(())
+            }
             fn at(held: &mut Self::Held, start: usize) -> Self::At {
                 Apart(($($array::at(&mut held.$index, start),)*))
             }

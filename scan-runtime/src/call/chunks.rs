@@ -95,13 +95,18 @@ impl<'r> Reported<'r> {
         Reported { progress, done: Mutex::new(ScanProgress { done, of }) }
     }
 
-    fn add(&self, elements: usize) {
+    /// An error if elements are left, and the caller's function ends the run.
+    fn add(&self, elements: usize) -> Result<(), Error> {
         if let Some(progress) = self.progress {
             // Held during the report, so that reports are in order.
             let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
             done.done += elements;
-            progress.report(*done);
+            let ScanProgress { done, of } = *done;
+            if progress.report(ScanProgress { done, of }).is_break() && done < of {
+                return Err(Error::Cancelled { done, of });
+            }
         }
+        Ok(())
     }
 }
 
@@ -273,8 +278,7 @@ impl Call<'_> {
             };
             // SAFETY: the caller vouches for the host memory; the kernels write every output.
             unsafe { device.through(&memory, &enqueue) }?;
-            done.add(*len);
-            Ok(())
+            done.add(*len)
         })?;
         if self.request.totals == Totals::PerSegment && chunks.iter().any(Chunk::is_part) {
             // SAFETY: the totals are valid for writes.

@@ -16,7 +16,7 @@ pub(crate) use chunks::Chunk;
 #[cfg(feature = "cuda")]
 pub(crate) use host::{HostPlaces, HostTotals};
 pub(crate) use progress::Progress;
-pub use progress::ScanProgress;
+pub use progress::{ProgressFlow, ScanProgress};
 pub(crate) use request::{Initial, Layouts, Request, Totals};
 pub(crate) use task::Task;
 
@@ -107,7 +107,8 @@ impl Call<'_> {
     /// Reports that all elements are done.
     pub(crate) fn report_all(&self, len: usize) {
         if let Some(progress) = self.progress {
-            progress.report(ScanProgress { done: len, of: len });
+            // There is nothing left to cancel.
+            _ = progress.report(ScanProgress { done: len, of: len });
         }
     }
 }

@@ -1,10 +1,16 @@
 //! Scans along an axis of an array, on the CPU: row by row, as the elements lie in memory, so many neighbouring columns
 //! at a time that their carries stay in the cache. Each column is combined from its first element to its last.
 
+use std::time::Instant;
+
 use scan_codegen::ColumnLayout;
 
-use super::{Memory, Order, Stop, begin, caught, stopped, threads, try_each};
-use crate::{Error, ScanKind, ScanOp};
+use super::{
+    Memory, Order, Stop, begin, caught,
+    pipeline::{TO_MEASURE, WORTH_HELP},
+    stopped, threads, try_each,
+};
+use crate::{Error, ScanKind, ScanOp, host::watch::Watch};
 
 /// Bytes of the carries of the columns that are scanned at a time.
 const CARRY_BYTES: usize = 1 << 13;
@@ -18,11 +24,11 @@ const LEAST_BYTES: usize = 1 << 8;
 /// Elements of an array below which it is not worth while to wake other threads.
 const SHARED: usize = 1 << 14;
 
+/// Elements of a part from which on it is worth while to wake other threads for the next one.
+const LONG: usize = 1 << 15;
+
 /// About as many elements as a thread takes at a time.
 const TAKEN: usize = 1 << 12;
-
-/// Columns that are combined at once, each on its own.
-const BLOCK: usize = 16;
 
 /// Neighbouring columns: where the first of them begins, in the input, in the output, and in an array with a value for
 /// each, how many they are, and where the next one lies.
@@ -63,6 +69,7 @@ unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 /// The memory is valid for reads of the elements of the layout, and for writes of its results; no two results have the
 /// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap. There
 /// is an initial value for each column, if there are any, and the totals are valid for a write of one for each.
+#[allow(clippy::too_many_arguments, reason = "what `scan_in` has, and the layout")]
 pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
@@ -71,6 +78,7 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     layout: &ColumnLayout,
     memory: M,
     len: usize,
+    watch: Option<&Watch<'_>>,
 ) -> Result<(), Error> {
     let initial_value = begin(op, values.initial_value);
     let start = if kind == ScanKind::Exclusive { op.start() } else { None };
@@ -81,15 +89,34 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     let (length, steps) = (layout.length() as usize, layout.steps());
     let values = ColumnValues { initial_value, ..values };
     let job = Job { op, kind, order, values, start, memory, length, steps };
-    let is_shared = len >= SHARED;
+    let is_shared = len >= SHARED && !memory.is_for_one_thread();
     let strips = strips::<Op>(layout, if is_shared { threads() } else { 1 });
-    // SAFETY: the caller vouches for the memory; no two strips have a column in common.
-    let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
+    let scan = |strip: &Strip| {
+        // SAFETY: the caller vouches for the memory; no two strips have a column in common.
+        caught(op, || unsafe { job.scan(strip) })?;
+        watch.map_or(Ok(()), |watch| {
+            watch.add(strip.columns * length);
+            watch.check()
+        })
+    };
+    let parts: Vec<&[Strip]> = strips.chunks((strips.len() * TAKEN / len.max(1)).max(1)).collect();
+    let part = |index: usize| parts[index].iter().try_for_each(scan);
     if !is_shared {
-        return strips.iter().try_for_each(scan);
+        return (0..parts.len()).try_for_each(part);
     }
-    let parts: Vec<&[Strip]> = strips.chunks((strips.len() * TAKEN / len).max(1)).collect();
-    try_each(parts.len(), |index| parts[index].iter().try_for_each(scan))
+    // Alone, until it is known whether the rest is worth waking other threads. Long parts are.
+    let (begin, mut first) = (Instant::now(), 0);
+    if len / parts.len().max(1) < LONG {
+        while first < parts.len() {
+            let (elapsed, rest) = (begin.elapsed(), (parts.len() - first) as f64);
+            if first > 0 && elapsed >= TO_MEASURE && elapsed.mul_f64(rest / first as f64) >= WORTH_HELP {
+                break;
+            }
+            part(first)?;
+            first += 1;
+        }
+    }
+    try_each(parts.len() - first, |index| part(first + index))
 }
 
 /// Cuts the columns into strips, for so many threads.
@@ -164,21 +191,14 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             }
         }
         let strides = [strip.strides[0], strip.strides[1]];
+        let columns = match strides {
+            [1, 1] => columns::<Op, M, EXCLUSIVE, REVERSED, true>,
+            _ => columns::<Op, M, EXCLUSIVE, REVERSED, false>,
+        };
         for row in rows {
-            let (mut input, mut output) = self.row::<REVERSED>(strip, row);
-            let (blocks, rest) = carries.as_chunks_mut::<BLOCK>();
+            let (input, output) = self.row::<REVERSED>(strip, row);
             // SAFETY: as above.
-            unsafe {
-                for block in blocks {
-                    self.columns::<EXCLUSIVE, REVERSED, BLOCK>(input, output, strides, block);
-                    (input, output) = (input + BLOCK * strip.strides[0], output + BLOCK * strip.strides[1]);
-                }
-                for carry in rest {
-                    let carry = std::array::from_mut(carry);
-                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strides, carry);
-                    (input, output) = (input + strip.strides[0], output + strip.strides[1]);
-                }
-            }
+            unsafe { columns(self.op, self.memory, input, output, strides, &mut carries) };
         }
         if let Some(totals) = self.values.totals {
             for (column, carry) in carries.into_iter().enumerate() {
@@ -193,30 +213,34 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         let row = if REVERSED { self.length - 1 - row } else { row };
         (strip.first[0] + row * self.steps[0], strip.first[1] + row * self.steps[1])
     }
+}
 
-    /// Scans neighbouring elements of a row: all of them are read before the first result is written.
-    ///
-    /// # Safety
-    ///
-    /// As for [`scan`](Job::scan).
-    #[inline(always)]
-    unsafe fn columns<const EXCLUSIVE: bool, const REVERSED: bool, const N: usize>(
-        &self,
-        input: usize,
-        output: usize,
-        strides: [usize; 2],
-        carries: &mut [Op::Carry; N],
-    ) {
+/// Scans neighbouring elements of a row, which lie side by side if `DENSE`. Each is read before its result is written.
+///
+/// A function of its own, and not of the job: so the compiler knows that no result is written to the operator or to the
+/// carries, and takes several columns at a time.
+///
+/// # Safety
+///
+/// As for [`scan`](Job::scan).
+#[inline(never)]
+unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool, const DENSE: bool>(
+    op: &Op,
+    memory: M,
+    input: usize,
+    output: usize,
+    strides: [usize; 2],
+    carries: &mut [Op::Carry],
+) {
+    let strides = if DENSE { [1, 1] } else { strides };
+    let advance = if REVERSED { Op::advance_back } else { Op::advance };
+    for (k, carry) in carries.iter_mut().enumerate() {
+        let before = *carry;
         // SAFETY: the caller vouches for the strip.
-        let elements: [Op::Input; N] = unsafe { self.memory.read_row(input, strides[0]) };
-        let results: [Op::Output; N] = std::array::from_fn(|k| {
-            let before = carries[k];
-            let advance = if REVERSED { Op::advance_back } else { Op::advance };
-            let (after, output) = advance(self.op, before, elements[k]);
-            carries[k] = after;
-            if EXCLUSIVE { self.op.project(before) } else { output }
-        });
-        // SAFETY: as above.
-        unsafe { self.memory.write_row(output, strides[1], results) };
+        unsafe {
+            let (after, result) = advance(op, before, memory.read(input + k * strides[0]));
+            *carry = after;
+            memory.write(output + k * strides[1], if EXCLUSIVE { op.project(before) } else { result });
+        }
     }
 }

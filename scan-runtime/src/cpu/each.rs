@@ -8,7 +8,7 @@ use scan_codegen::PlanError;
 use super::{
     Goal, Job, Order, Stop, begin, caught, loops::Loops, loops::chunk_length, memory::Memory, stopped, try_each,
 };
-use crate::{Error, ScanKind, ScanOp, heads::Heads};
+use crate::{Error, ScanKind, ScanOp, heads::Heads, host::watch::Watch};
 
 /// Where the totals go, one for each segment.
 #[derive(Clone, Copy)]
@@ -28,6 +28,7 @@ struct Each<'a, Op: ScanOp, M> {
     initial_value: Option<Op::Carry>,
     initial_values: Option<&'a [Op::Carry]>,
     totals: Option<TotalsAt<Op>>,
+    watch: Option<&'a Watch<'a>>,
 }
 
 // SAFETY: a segment is one thread's at a time; operators and carries are sent and shared between threads.
@@ -51,19 +52,20 @@ pub(crate) unsafe fn scan_each<Op: ScanOp, M: Memory<Op>>(
     memory: M,
     len: usize,
     totals: Option<TotalsAt<Op>>,
+    watch: Option<&Watch<'_>>,
 ) -> Result<(), Error> {
     let loops = Loops::new(op, memory, len, order == Order::Forward);
     let initial_value = begin(op, initial_value);
     if initial_values.is_none() && !loops.can_begin(kind, initial_value.is_some()) {
         return Err(stopped(op, Stop::NoIdentity));
     }
-    let each = Each { loops, memory, kind, order, initial_value, initial_values, totals };
+    let each = Each { loops, memory, kind, order, initial_value, initial_values, totals, watch };
     let count = heads.segment_count(len).unwrap_or_default();
     // SAFETY: the caller vouches for the memory; no two segments have an element or a total in common.
     let scan = |segments: Range<usize>| unsafe { each.scan(heads, segments) };
     // So many segments, of a chunk's elements together, are worth another thread.
     let at_once = (count.saturating_mul(chunk_length::<Op>()) / len.max(1)).max(1);
-    if len <= chunk_length::<Op>() {
+    if len <= chunk_length::<Op>() || memory.is_for_one_thread() {
         return scan(0..count);
     }
     let parts = count.div_ceil(at_once);
@@ -82,24 +84,23 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
         caught(op, || {
             for index in segments {
                 let range = heads.segment(index);
+                let count = range.len();
                 let before = self.initial_values.map_or(self.initial_value, |values| values.get(index).copied());
                 // SAFETY: the caller vouches for the segment.
                 let total = unsafe {
                     match self.order {
                         _ if range.len() > chunk_length::<Op>() => self.scan_long(range, before),
                         order => {
-                            let row = range.len();
-                            Ok(self.loops.scan_rows(
-                                self.kind,
-                                order,
-                                row,
-                                range,
-                                before.as_ref(),
-                                self.totals.is_some(),
-                            ))
+                            let total = self.totals.is_some();
+                            let total = self.loops.scan_rows(self.kind, order, count, range, before.as_ref(), total);
+                            if let Some(watch) = self.watch {
+                                watch.add(count);
+                            }
+                            Ok(total)
                         }
                     }
                 };
+                let total = total.and_then(|total| self.watch.map_or(Ok(()), Watch::check).map(|()| total));
                 let Some(TotalsAt(totals)) = self.totals else {
                     failed = total.err();
                     if failed.is_some() {
@@ -132,6 +133,7 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
         // SAFETY: the caller vouches for the range.
         let loops =
             Loops::new(self.loops.op, unsafe { self.memory.skip(range.start) }, len, self.order == Order::Forward);
-        Job { goal: Goal::Scan(self.kind), order: self.order, initial_value: before, ..Job::new(loops, len) }.run()
+        let (goal, order, watch) = (Goal::Scan(self.kind), self.order, self.watch);
+        Job { goal, order, initial_value: before, watch, ..Job::new(loops, len) }.run()
     }
 }

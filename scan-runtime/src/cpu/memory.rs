@@ -22,30 +22,6 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
     /// The index is in bounds, and no other thread touches it.
     unsafe fn write(self, index: usize, output: Op::Output);
 
-    /// Neighbouring elements of a row along which they are `stride` elements apart.
-    ///
-    /// # Safety
-    ///
-    /// As for [`read`](Memory::read), of all of them.
-    #[inline(always)]
-    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [Op::Input; N] {
-        // SAFETY: the caller vouches for the indices.
-        std::array::from_fn(|k| unsafe { self.read(index + k * stride) })
-    }
-
-    /// Writes neighbouring elements of a row along which they are `stride` elements apart.
-    ///
-    /// # Safety
-    ///
-    /// As for [`write`](Memory::write), of all of them.
-    #[inline(always)]
-    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, outputs: [Op::Output; N]) {
-        for (k, output) in outputs.into_iter().enumerate() {
-            // SAFETY: the caller vouches for the indices.
-            unsafe { self.write(index + k * stride, output) };
-        }
-    }
-
     /// The same memory from an element on.
     ///
     /// # Safety
@@ -55,6 +31,9 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
 
     /// The first `len` elements, where the loops over vector registers can be had: in one array each.
     fn places(self, len: usize) -> Option<Places<Op>>;
+
+    /// Whether only one thread may write.
+    fn is_for_one_thread(self) -> bool;
 
     /// The same memory without types.
     #[cfg(feature = "cuda")]
@@ -69,16 +48,6 @@ pub trait Reader<T>: Copy {
     ///
     /// The index is in bounds.
     unsafe fn read(self, index: usize) -> T;
-    /// As for [`Memory::read_row`].
-    ///
-    /// # Safety
-    ///
-    /// The indices are in bounds.
-    #[inline(always)]
-    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [T; N] {
-        // SAFETY: the caller vouches for the indices.
-        std::array::from_fn(|k| unsafe { self.read(index + k * stride) })
-    }
     /// # Safety
     ///
     /// The index is in bounds.
@@ -96,18 +65,6 @@ pub trait Writer<T>: Copy {
     ///
     /// The index is in bounds, and no other thread touches it.
     unsafe fn write(self, index: usize, value: T);
-    /// As for [`Memory::write_row`].
-    ///
-    /// # Safety
-    ///
-    /// As for [`write`](Writer::write), of all of them.
-    #[inline(always)]
-    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, values: [T; N]) {
-        for (k, value) in values.into_iter().enumerate() {
-            // SAFETY: the caller vouches for the indices.
-            unsafe { self.write(index + k * stride, value) };
-        }
-    }
     /// # Safety
     ///
     /// The index is in bounds.
@@ -115,6 +72,10 @@ pub trait Writer<T>: Copy {
     /// Where the results begin, if they are in one array.
     fn pointer(self) -> Option<*mut T>;
     fn arrays(self, each: &mut dyn FnMut(HostArray));
+    /// Whether only one thread may write: results of different indices may go to one place.
+    fn is_for_one_thread(self) -> bool {
+        false
+    }
 }
 
 /// One array of elements.
@@ -124,16 +85,6 @@ impl<T> Reader<T> for *const T {
     unsafe fn read(self, index: usize) -> T {
         // SAFETY: the caller vouches for the index.
         unsafe { self.add(index).read() }
-    }
-
-    #[inline(always)]
-    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [T; N] {
-        match stride {
-            // SAFETY: the caller vouches for the indices.
-            1 => unsafe { self.add(index).cast::<[T; N]>().read() },
-            // SAFETY: as above.
-            stride => std::array::from_fn(|k| unsafe { self.add(index + k * stride).read() }),
-        }
     }
 
     #[inline(always)]
@@ -159,20 +110,6 @@ impl<T> Writer<T> for *mut T {
     unsafe fn write(self, index: usize, value: T) {
         // SAFETY: the caller vouches for the index.
         unsafe { self.add(index).write(value) }
-    }
-
-    #[inline(always)]
-    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, values: [T; N]) {
-        match stride {
-            // SAFETY: the caller vouches for the indices.
-            1 => unsafe { self.add(index).cast::<[T; N]>().write(values) },
-            stride => {
-                for (k, value) in values.into_iter().enumerate() {
-                    // SAFETY: as above.
-                    unsafe { self.add(index + k * stride).write(value) };
-                }
-            }
-        }
     }
 
     #[inline(always)]
@@ -237,6 +174,9 @@ macro_rules! tuples {
             fn arrays(self, each: &mut dyn FnMut(HostArray)) {
                 $(self.0.$index.arrays(each);)*
             }
+            fn is_for_one_thread(self) -> bool {
+                $(self.0.$index.is_for_one_thread())||*
+            }
         }
     )*};
 }
@@ -283,18 +223,6 @@ impl<Op: ScanOp, R: Reader<Op::Input>, W: Writer<Op::Output>> Memory<Op> for Bot
     }
 
     #[inline(always)]
-    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [Op::Input; N] {
-        // SAFETY: the caller vouches for the indices.
-        unsafe { self.input.read_row(index, stride) }
-    }
-
-    #[inline(always)]
-    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, outputs: [Op::Output; N]) {
-        // SAFETY: the caller vouches for the indices.
-        unsafe { self.output.write_row(index, stride, outputs) }
-    }
-
-    #[inline(always)]
     unsafe fn skip(self, index: usize) -> Self {
         // SAFETY: the caller vouches for the index.
         unsafe { Both { input: self.input.skip(index), output: self.output.skip(index) } }
@@ -304,6 +232,10 @@ impl<Op: ScanOp, R: Reader<Op::Input>, W: Writer<Op::Output>> Memory<Op> for Bot
     fn places(self, len: usize) -> Option<Places<Op>> {
         let (input, output) = (self.input.pointer()?, self.output.pointer()?);
         Some(Places { input, output, len })
+    }
+
+    fn is_for_one_thread(self) -> bool {
+        self.output.is_for_one_thread()
     }
 
     #[cfg(feature = "cuda")]

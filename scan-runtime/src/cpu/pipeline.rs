@@ -43,6 +43,13 @@ pub(super) trait Chunks: Sync {
     /// next chunk waits for a scan instead of a fold.
     fn at_once(&self, threads: usize) -> bool;
 
+    /// Whether `threads` of them may work on the rest, and are expected to take less time than one, which has taken
+    /// so many seconds for an element.
+    unsafe fn gains_by(&self, threads: usize, rest: Range<usize>, element: f64) -> bool;
+
+    /// Whether no further chunk is to be done.
+    fn is_stopped(&self) -> bool;
+
     /// Makes slots for `count` chunks.
     fn make_slots(&mut self, count: usize);
 
@@ -65,10 +72,10 @@ pub(super) trait Chunks: Sync {
 
 /// Other threads are woken only if the rest takes at least this long on one thread. Waking takes some 10 µs, and a
 /// thread that the system suspends in the middle of a chunk costs more than a short scan.
-const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(200) };
+pub(super) const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(200) };
 
 /// How long the calling thread measures its own speed, and in how many chunks at most.
-const TO_MEASURE: Duration = Duration::from_micros(if cfg!(test) { 0 } else { 30 });
+pub(super) const TO_MEASURE: Duration = Duration::from_micros(if cfg!(test) { 0 } else { 30 });
 const MOST_ALONE: usize = 16;
 
 /// How long the effect of helpers is measured, and the minimum speedup for them to stay. If one thread saturates the
@@ -76,7 +83,8 @@ const MOST_ALONE: usize = 16;
 const TO_WATCH: Duration = Duration::from_micros(if cfg!(test) { 100 } else { 400 });
 const WORTH_KEEPING: f64 = 1.15;
 
-/// Processes `len` elements in chunks of `chunk`. Then the carry is the prefix after them.
+/// Processes `len` elements in chunks of `chunk`, until that is [stopped](Chunks::is_stopped). Then the carry is the
+/// prefix after them.
 pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     let count = len.div_ceil(chunk);
     let range = |index: usize| index * chunk..len.min((index + 1) * chunk);
@@ -90,15 +98,20 @@ pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     let begin = Instant::now();
     step(chunks, 0);
     let mut first = 1;
-    while first < count && first < MOST_ALONE && begin.elapsed() < TO_MEASURE {
+    while first < count && !chunks.is_stopped() && first < MOST_ALONE && begin.elapsed() < TO_MEASURE {
         step(chunks, first);
         first += 1;
     }
     let a_chunk_alone = begin.elapsed().as_secs_f64() / first as f64;
     let rest = a_chunk_alone * (count - first) as f64;
     let threads = if rest < WORTH_HELP.as_secs_f64() { 1 } else { help::threads().min(count - first) };
-    if threads <= 1 {
+    let element = a_chunk_alone / chunk as f64;
+    // SAFETY: this thread is the only one, and the range is in bounds.
+    if threads <= 1 || !unsafe { chunks.gains_by(threads, first * chunk..len, element) } {
         for index in first..count {
+            if chunks.is_stopped() {
+                return;
+            }
             step(chunks, index);
         }
         return;

@@ -145,8 +145,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 // SAFETY: the caller vouches for the totals.
                 unsafe { totals.add(column).write(total) };
             }
-            self.report_all(0);
-            return Ok(());
+            return self.watched(0, |_| Ok(()));
         }
         match self.engine(axis.len()) {
             Engine::Cpu { .. } => {
@@ -163,9 +162,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                     totals: (!totals.is_null()).then_some(totals),
                 };
                 // SAFETY: the caller vouches for the memory; the values have been counted.
-                unsafe { cpu::scan_columns(&**op, *kind, *order, values, layout, memory, axis.len())? };
-                self.report_all(axis.len());
-                Ok(())
+                self.watched(axis.len(), |watch| unsafe {
+                    cpu::scan_columns(&**op, *kind, *order, values, layout, memory, axis.len(), watch)
+                })
             }
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) => {

@@ -7,11 +7,12 @@ use scan_codegen::{ArrayKind, ArrayKinds, PlanError, ScanKind};
 use super::{
     axis::{AxisLayout, CallAxis},
     handle::HostHandle,
+    watch::Watch,
 };
 #[cfg(feature = "cuda")]
 use crate::call::HostTotals;
 use crate::{
-    Error, Host, Results, ScanElement, ScanOp, ScanProgress,
+    Error, Host, Results, ScanElement, ScanOp,
     arrays::{
         HostInput, HostOutput, Lanes, Layout, Never, Shape,
         fields::{Lengths, common_len},
@@ -113,11 +114,20 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         }
     }
 
-    /// Reports that all elements are done.
+    /// Runs on the CPU over `len` elements, and counts those that are done if the caller wants to know.
     #[inline]
-    pub(super) fn report_all(&self, len: usize) {
-        if let Some(progress) = &self.options.progress {
-            progress.report(ScanProgress { done: len, of: len });
+    pub(super) fn watched<T>(
+        &self,
+        len: usize,
+        run: impl FnOnce(Option<&Watch<'_>>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match &self.options.progress {
+            None => run(None),
+            Some(progress) => {
+                let watch = Watch::new::<Op>(progress, len);
+                let result = run(Some(&watch));
+                watch.end(result)
+            }
         }
     }
 }
@@ -207,7 +217,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     #[inline]
     pub(crate) fn how(&self, total: bool) -> cpu::How<'_, Op> {
         let Options { kind, order, initial_value, .. } = self.options;
-        cpu::How { kind: *kind, order: *order, initial_value: initial_value.as_ref(), heads: self.heads.given(), total }
+        let (initial_value, heads) = (initial_value.as_ref(), self.heads.given());
+        cpu::How { kind: *kind, order: *order, initial_value, heads, total, watch: None }
     }
 
     /// How many segments or columns there are, each of which has an initial value, or a total.
@@ -402,6 +413,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<Option<Op::Carry>, Error> {
         let layouts = arrays::<Op, I, O>();
         if part >= extent.output {
+            if !matches!(self.engine(extent.len), Engine::Cpu { .. }) {
+                O::stage(output, extent.output)?;
+            }
             let memory = Both { input, output: O::at(output, 0) };
             // SAFETY: the caller vouches for the memory; the scan has written every item.
             return unsafe {
@@ -418,7 +432,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             let total = unsafe {
                 let memory = Both { input: input.skip(start), output: O::at(output, start) };
                 // Not `run_memory`, which might choose another side for so short a part.
-                let total = call.run_on_cpu(memory, len, Wants::Last)?;
+                let total = call.run_on_cpu(memory, len, Wants::Last, None)?;
                 O::flush(output, start, len)?;
                 total
             };
@@ -544,7 +558,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                     self.run_and_report(memory, len, wants)
                 },
                 // SAFETY: as above.
-                Engine::Cpu { .. } => unsafe { self.run_on_cpu(memory, len, wants) },
+                Engine::Cpu { .. } => unsafe { self.run_on_cpu(memory, len, wants, None) },
                 // SAFETY: as above.
                 #[cfg(feature = "cuda")]
                 Engine::Cuda(device) => unsafe { self.run_on_device(device, &memory.host(len), layouts, wants) },
@@ -571,11 +585,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         memory: M,
         len: usize,
         wants: Wants<Op::Carry>,
+        watch: Option<&Watch<'_>>,
     ) -> Result<Option<Op::Carry>, Error> {
         self.check_planned(Totals::None)?;
         let _span = tells_of_calls().then(|| computing::<Op>(len));
         self.heads.check(len)?;
-        let how = self.how(matches!(wants, Wants::Last));
+        let how = cpu::How { watch, ..self.how(matches!(wants, Wants::Last)) };
         // Short scans are faster where the compiler knows that they do not restart.
         match self.heads.given() {
             // SAFETY: the caller vouches for the memory.
@@ -599,9 +614,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         wants: Wants<Op::Carry>,
     ) -> Result<Option<Op::Carry>, Error> {
         // SAFETY: the caller vouches for the memory.
-        let total = unsafe { self.run_on_cpu(memory, len, wants) }?;
-        self.report_all(len);
-        Ok(total)
+        self.watched(len, |watch| unsafe { self.run_on_cpu(memory, len, wants, watch) })
     }
 
     /// Scans segments of which each has an initial value, a total, or both.
@@ -635,11 +648,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 let (values, totals) = (self.initial_values(), wants.pointer());
                 let totals = (!totals.is_null()).then_some(cpu::TotalsAt(totals));
                 // SAFETY: as above; the values have been counted.
-                unsafe {
-                    cpu::scan_each(&**op, *kind, *order, *initial_value, values, &self.heads, memory, len, totals)?
-                };
-                self.report_all(len);
-                Ok(())
+                self.watched(len, |watch| unsafe {
+                    let heads = &self.heads;
+                    cpu::scan_each(&**op, *kind, *order, *initial_value, values, heads, memory, len, totals, watch)
+                })
             }
         }
     }

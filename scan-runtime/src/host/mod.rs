@@ -13,6 +13,7 @@ mod reduce;
 mod run;
 #[cfg(feature = "cuda")]
 pub(crate) mod side;
+pub(crate) mod watch;
 
 pub(crate) use call::HostCall;
 pub(crate) use handle::HostHandle;

@@ -6,7 +6,7 @@ use scan_codegen::Axis;
 
 #[cfg(feature = "cuda")]
 use super::call::arrays;
-use super::{HostCall, call::Wants};
+use super::{HostCall, call::Wants, watch::Watch};
 #[cfg(feature = "cuda")]
 use crate::scanner::Engine;
 use crate::{
@@ -40,8 +40,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         let _span = tells_of_calls().then(|| computing::<Op>(len));
         // SAFETY: as above.
-        let total = unsafe { cpu::reduce(&**op, *order, *initial_value, I::at(&held), len)? };
-        self.report_all(len);
+        let total =
+            self.watched(len, |watch| unsafe { cpu::reduce(&**op, *order, *initial_value, I::at(&held), len, watch) })?;
         match total {
             Some(total) => cpu::project(&*self.options.op, total),
             None => self.options.result_of_nothing(),
@@ -106,20 +106,23 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         let _span = tells_of_calls().then(|| computing::<Op>(len));
         let input = Shared(I::at(&held));
-        let reduced = |index: usize| {
+        let reduced = |index: usize, watch: Option<&Watch<'_>>| {
             let Range { start, end } = segments[index].clone();
             // SAFETY: the segment is within the input.
-            let total =
-                unsafe { cpu::reduce(&**op, *order, initial_value(index), input.get().skip(start), end - start)? };
+            let total = unsafe {
+                let at = input.get().skip(start);
+                cpu::reduce(&**op, *order, initial_value(index), at, end - start, watch)?
+            };
+            watch.map_or(Ok(()), Watch::check)?;
             total.map_or_else(|| of_nothing(index), |total| cpu::project(&**op, total))
         };
-        let of_part = |part: usize| {
-            let segments = part * SHARED..segments.len().min((part + 1) * SHARED);
-            segments.map(&reduced).collect::<Result<Vec<_>, _>>()
-        };
-        let results = cpu::try_map(segments.len().div_ceil(SHARED), of_part)?.concat();
-        self.report_all(len);
-        Ok(results)
+        self.watched(len, |watch| {
+            let of_part = |part: usize| {
+                let segments = part * SHARED..segments.len().min((part + 1) * SHARED);
+                segments.map(|index| reduced(index, watch)).collect::<Result<Vec<_>, _>>()
+            };
+            Ok(cpu::try_map(segments.len().div_ceil(SHARED), of_part)?.concat())
+        })
     }
 
     /// Reduces each segment of an input, or each column along an axis, into an output.

@@ -117,7 +117,7 @@ macro_rules! filters {
                 before.saturating_add(count)
             }
             fn step(before: $place, x: Candidate<T>) -> $place {
-                before.saturating_add(x.keep as $place)
+                if x.keep { before.saturating_add(1) } else { before }
             }
             fn emit(before: $place, x: Candidate<T>) -> Kept<T, $place> {
                 Kept { place: if x.keep { $place::min(before, $place::MAX - 1) } else { $place::MAX }, value: x.value }

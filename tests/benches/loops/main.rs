@@ -1,16 +1,18 @@
 //! The CPU backend beside the loop that a user would write, for operators that no vector instruction helps: those of
-//! the gallery, a lexer with a table that is read at run time, rows and reversed scans.
+//! the gallery, a lexer with a table that is read at run time, rows and reversed scans, filters and expansions,
+//! reductions, and recurrences along an axis.
 //!
 //! The loop of a machine is that of its `step` and `emit`. That of another operator keeps a state, appends the input,
 //! and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all; the
-//! table has the ratio of the shortest times, above 1 where ours is the faster one. Before anything is timed, the
+//! table has the ratio of the median times, above 1 where ours is the faster one. Before anything is timed, the
 //! results are compared.
 //!
 //! ```console
-//! $ cargo bench -p scan-tests --bench loops                # all of it, in about two minutes
+//! $ cargo bench -p scan-tests --bench loops                # all of it, in about four minutes
 //! $ cargo bench -p scan-tests --bench loops -- argmax rows # whose names contain one of these
 //! ```
 
+mod arrays;
 #[path = "../../../examples/tokenizer/src/automaton.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "a module of the example")]
 mod automaton;
@@ -53,6 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     visit_gallery(&mut bench);
     bench.lexer()?;
     bench.lines();
+    bench.arrays();
+    bench.axes();
     bench.failed.map_or(Ok(()), |message| Err(message.into()))
 }
 
@@ -90,13 +94,14 @@ impl Bench {
     }
 
     fn lexer(&mut self) -> Result<(), Box<dyn Error>> {
+        let rules = include_str!("../../../examples/tokenizer/rust.automaton");
+        let rows = automaton::Automaton::read(rules)?.rows;
+        let text: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MOST).collect();
+        let lexers = [0, 1].map(|_| lexer::Lexer { rows: rows.clone() });
         if self.wants("lexer of a file") {
-            let rules = include_str!("../../../examples/tokenizer/rust.automaton");
-            let rows = automaton::Automaton::read(rules)?.rows;
-            let text: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MOST).collect();
-            let lexers = [0, 1].map(|_| lexer::Lexer { rows: rows.clone() });
-            self.flat("lexer of a file", lexers, &text, |ours, loops| compare(ours, loops, 0.0));
+            self.flat("lexer of a file", lexers.clone(), &text, |ours, loops| compare(ours, loops, 0.0));
         }
+        self.reductions(lexers, &text);
         Ok(())
     }
 
@@ -113,7 +118,7 @@ impl Bench {
         places.check(name, &mut self.failed, |output| plain_loop(&of_loop, input, output), same);
         let ours = |len: usize| ours_once(&scan, black_box(&input[..len]), black_box(places.first(len)));
         let loops = |len: usize| plain_loop(&of_loop, black_box(&input[..len]), black_box(places.first(len)));
-        self.row(name, &ours, &loops);
+        self.row(name, &LENGTHS, &ours, &loops);
     }
 
     /// Rows, and scans from the last element to the first.
@@ -160,14 +165,18 @@ impl Bench {
         }
         let ours = |len: usize| ours(black_box(&input[..len]), black_box(places.first(len)));
         let loops = |len: usize| loops(black_box(&input[..len]), black_box(places.first(len)));
-        self.row(name, &ours, &loops);
+        self.row(name, &LENGTHS, &ours, &loops);
     }
 
-    /// A row of the table.
-    fn row(&self, name: &str, ours: Contender<'_>, loops: Contender<'_>) {
+    /// A row of the table, of these lengths.
+    fn row(&self, name: &str, lengths: &[usize], ours: Contender<'_>, loops: Contender<'_>) {
         let mut cells = String::new();
         for pool in &self.pools {
             for len in LENGTHS {
+                if !lengths.contains(&len) {
+                    cells += " |";
+                    continue;
+                }
                 let [ours, loops] = pool.install(|| in_turns(&|| ours(len), &|| loops(len)));
                 cells += &format!(" {:.2} ({:.2}) |", loops / ours, ours * 1e9 / len as f64);
             }
@@ -211,20 +220,23 @@ impl<T: ScanElement> Outputs<T> {
     }
 }
 
-/// The shortest times of a call of each, in seconds.
+/// The median times of a call of each, in seconds.
 fn in_turns(ours: &dyn Fn(), loops: &dyn Fn()) -> [f64; 2] {
     let contenders = [ours, loops];
     let once = contenders.map(|contender| timed(contender, 1).min(timed(contender, 1)));
     let longest = once[0].max(once[1]).max(1e-9);
     let calls = once.map(|once| (BATCH.as_secs_f64() / once.max(1e-9)).ceil().max(1.0) as usize);
     let turns = (TIMED.as_secs_f64() / BATCH.as_secs_f64().max(longest)) as usize;
-    let mut best = [f64::INFINITY; 2];
+    let mut times = [Vec::new(), Vec::new()];
     for _ in 0..turns.clamp(TURNS.start, TURNS.end) {
         for side in 0..2 {
-            best[side] = best[side].min(timed(contenders[side], calls[side]));
+            times[side].push(timed(contenders[side], calls[side]));
         }
     }
-    best
+    times.map(|mut times| {
+        let middle = times.len() / 2;
+        *times.select_nth_unstable_by(middle, f64::total_cmp).1
+    })
 }
 
 /// Seconds of a call, of so many. One loop for all contenders.

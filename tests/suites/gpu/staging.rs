@@ -310,6 +310,10 @@ fn progress() -> Outcome {
         scan.prepare(LEN)?.run_in_place(&mut input.clone())?;
         taken("prepared")?;
     }
+    let ended = chunks(100_000)?.scan(PolynomialHash).with_progress(|_| std::ops::ControlFlow::Break(()));
+    let found = ended.run(&input);
+    let ends = matches!(&found, Err(scan_runtime::Error::Cancelled { done, of: LEN }) if (1..LEN).contains(done));
+    ensure(ends, || format!("a break: {:?}", found.map(|hashes| hashes.len())))?;
     Ok(())
 }
 

@@ -1,7 +1,9 @@
 //! Calls with host slices that are longer than a chunk.
 
+use std::ops::ControlFlow;
+
 use scan_runtime::{
-    Axis, Staging,
+    Axis, Error, Staging,
     arrays::{discard, gather, indices, previous, scatter, strided},
     ops,
 };
@@ -50,6 +52,14 @@ fn whole(kinds: &mut Kinds) {
         let (sums, input) = (scanner_with(staging())?.scan(ops::sum::<f32>()), floats(LEN));
         let sums = sums.reverse();
         calls.gives(&input, || sums.run(&input))
+    });
+    kinds.add("chunks_cancelled", "sums.run(&input), in chunks, ended when one is done", |calls| {
+        let sums = scanner_with(staging())?.scan(ops::sum::<f32>()).with_progress(|_| ControlFlow::Break(()));
+        let input = floats(LEN);
+        calls.gives(&(4_096, LEN), || match sums.run(&input) {
+            Err(Error::Cancelled { done, of }) => Ok((done, of)),
+            other => Err(format!("{:?}", other.map(|results| results.len()))),
+        })
     });
     kinds.add("chunks_reduce", "sum.run(&input), in chunks", |calls| {
         let (sum, input) = (scanner_with(staging())?.reduce(ops::sum::<f32>()), floats(LEN));

@@ -1,8 +1,12 @@
-//! Reports of runs of host memory: on the CPU one, at the end, from every way to run; none after an error.
+//! Reports of runs of host memory: on the CPU of a short run one, at the end, from every way to run; none after an
+//! error. A break ends a run.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use scan_runtime::{Axis, Error, ScanProgress, Scanner, ops, scan_op};
@@ -64,4 +68,57 @@ fn a_run_that_fails_does_not_report_its_end() {
     assert_eq!(calls.load(Ordering::Relaxed), 0);
     scan.run(&[1, 2, 3]).unwrap();
     assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+/// Reports come in order, with more elements each, and the last one has all; results are those of a run without them.
+/// After a break at half of the elements a run ends, with as many results as it says.
+#[test]
+fn a_long_run_reports_its_parts_and_can_be_ended() {
+    const LEN: usize = 4 << 20;
+    let scanner = Scanner::cpu();
+    let input: Vec<u32> = (1..=LEN as u32).collect();
+    let flags: Vec<bool> = (0..LEN).map(|index| index % 5_000 == 0).collect();
+    let values = vec![1_u32; LEN / 4_096];
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for ends in [false, true] {
+            let reports: Arc<Mutex<Vec<usize>>> = Arc::default();
+            let kept = reports.clone();
+            let report = move |progress: ScanProgress| {
+                assert_eq!(progress.of, LEN);
+                kept.lock().unwrap().push(progress.done);
+                if ends && progress.fraction() >= 0.5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let plain = scanner.scan(ops::max::<u32>());
+            let scan = plain.clone().with_progress(report.clone());
+            let reduce = scanner.reduce(ops::max::<u32>()).with_progress(report);
+            let along = Axis::of(&[64, LEN / 64], 0).unwrap();
+            let mut output = vec![0; LEN];
+            let mut run = |way: &str, run: &mut (dyn FnMut(&mut [u32]) -> Result<(), Error> + Send), writes: bool| {
+                output.fill(0);
+                let result = pool.install(|| run(&mut output));
+                let reports = std::mem::take(&mut *reports.lock().unwrap());
+                assert!(reports.is_sorted_by(|a, b| a < b), "{way}: {reports:?}");
+                let last = *reports.last().unwrap();
+                match result {
+                    Ok(()) => assert!(!ends && reports.len() > 1 && last == LEN, "{way}: {reports:?}"),
+                    Err(Error::Cancelled { done, of }) => {
+                        assert!(ends && of == LEN && LEN / 2 <= last && last <= done && done < LEN, "{way}: {done}");
+                        // No input is 0.
+                        let written = output.iter().filter(|value| **value != 0).count();
+                        assert!(!writes || done <= written && written < LEN, "{way}: {done} of {written}");
+                    }
+                    Err(error) => panic!("{way}: {error}"),
+                }
+            };
+            run("flat", &mut |output| scan.run_into(&input, output), true);
+            run("reversed", &mut |output| scan.clone().reverse().run_into(&input, output), true);
+            run("by flags", &mut |output| scan.by_flags(&flags).run_into(&input, output), true);
+            run("rows", &mut |output| scan.rows(4_096).init_each(&values).run_into(&input, output), true);
+            run("along an axis", &mut |output| scan.along(along.clone()).run_into(&input, output), true);
+            run("reduction", &mut |_| reduce.run(&input).map(drop), false);
+            run("reduction of rows", &mut |_| reduce.rows(4_096).run(&input).map(drop), false);
+            run("reduction of two rows", &mut |_| reduce.rows(LEN / 2).run(&input).map(drop), false);
+        }
+    }
 }

@@ -73,8 +73,7 @@ impl Call<'_> {
         let reduce = |chunk: &Chunk| {
             // SAFETY: the caller vouches for the memory.
             unsafe { self.reduce_chunk(device, &host, chunk, any_result)? };
-            reported.add(chunk.len);
-            Ok(())
+            reported.add(chunk.len)
         };
         match &whole[..] {
             [chunk] => reduce(chunk)?,

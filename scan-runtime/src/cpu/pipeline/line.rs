@@ -29,7 +29,7 @@ pub(super) struct Line<'c> {
     turn: Apart<AtomicUsize>,
     /// Whether a thread is joining.
     joining: AtomicBool,
-    /// Whether a thread has panicked.
+    /// Whether a thread has panicked, or the work is stopped.
     broken: AtomicBool,
     /// The state of each chunk's slot.
     states: Vec<AtomicU8>,
@@ -81,7 +81,7 @@ impl<'c> Line<'c> {
         self.alone.store(true, Ordering::Relaxed);
     }
 
-    /// Takes chunks until none is left. Stops early only if another thread has panicked.
+    /// Takes chunks until none is left. Stops early only if another thread has panicked, or the work is stopped.
     fn take_chunks(&self, mut leaves: impl FnMut() -> bool) -> Option<()> {
         let count = self.states.len();
         // Those that this thread has folded and not scanned.
@@ -108,12 +108,19 @@ impl<'c> Line<'c> {
                 unsafe { self.chunks.fold(index, self.range(index)) };
                 self.publish(index);
                 pending.push_back(index);
+                // Where patience ends, there are chunks to fold.
                 self.finish(&mut pending, PATIENCE);
             }
-            if self.broken.load(Ordering::Relaxed) {
-                return None;
-            }
+            self.go_on()?;
         }
+    }
+
+    /// `None` if no further chunk is to be done.
+    fn go_on(&self) -> Option<()> {
+        if self.chunks.is_stopped() {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+        (!self.broken.load(Ordering::Relaxed)).then_some(())
     }
 
     fn range(&self, index: usize) -> Range<usize> {
@@ -127,6 +134,7 @@ impl<'c> Line<'c> {
             pending.pop_front();
             // SAFETY: this thread has folded the chunk, and its slot stays as it is.
             unsafe { self.chunks.finish(index, self.range(index)) };
+            self.go_on()?;
         }
         Some(())
     }

@@ -104,6 +104,14 @@ impl Chunks for Model {
         self.at_once
     }
 
+    unsafe fn gains_by(&self, _: usize, _: Range<usize>, _: f64) -> bool {
+        true
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     fn make_slots(&mut self, _: usize) {}
 
     unsafe fn step(&self, _: Range<usize>) {
