@@ -7,7 +7,7 @@ use scan_runtime::{Axis, Error, PlanError, ScanOp, Scanner, ops, scan_op};
 use scan_tests::{
     checked::render,
     lifting::{Narrow, Wide, inputs},
-    machines::{COMPARISONS, Coder, Emitter},
+    machines::{Advancer, COMPARISONS, Coder, Emitter},
 };
 
 #[test]
@@ -21,6 +21,18 @@ fn machines_equal_a_plain_loop() {
             }
         }
     }
+}
+
+/// Carry and output by one function, or by two: the same results.
+#[test]
+fn a_machine_that_advances_equals_one_that_steps_and_emits() {
+    let (scanner, x) = (Scanner::cpu(), inputs(9_001));
+    let [advanced, stepped] =
+        [scanner.scan(Advancer).with_total().run(&x).unwrap(), scanner.scan(Coder).with_total().run(&x).unwrap()];
+    assert_eq!(advanced, stepped);
+    let exclusive = scanner.scan(Advancer).exclusive().reverse().run(&x).unwrap();
+    assert_eq!(exclusive, scanner.scan(Coder).exclusive().reverse().run(&x).unwrap());
+    assert_eq!(scanner.reduce(Advancer).run(&x).unwrap(), scanner.reduce(Coder).run(&x).unwrap());
 }
 
 /// Every call whose results are of carries is refused before it runs, on every backend: the planner's answer is the
