@@ -6,31 +6,61 @@ use std::collections::BTreeSet;
 /// Leaves out what only changes variables that no result, condition or assertion depends on.
 pub(crate) fn leave_out(body: &mut Vec<Statement>) {
     loop {
-        let mut needed = BTreeSet::new();
-        body.iter().for_each(|statement| need(statement, &mut needed));
-        if !keep(body, &needed) {
+        let mut reads = Reads::default();
+        body.iter().for_each(|statement| reads.add(statement));
+        if !keep(body, &reads.needed()) {
             return;
         }
     }
 }
 
-/// The variables that a statement reads, except where it computes a variable of itself.
-fn need(statement: &Statement, needed: &mut BTreeSet<String>) {
-    let target = match statement {
-        Statement::Assign { place, .. } | Statement::Update { place, .. } => place.root(),
-        _ => None,
-    };
-    for expression in statement.expressions() {
-        expression.any(&mut |part| {
-            if let Expression::Variable(name) = part
-                && target != Some(name.as_str())
-            {
-                needed.insert(name.clone());
-            }
-            false
-        });
+/// What is read.
+#[derive(Default)]
+struct Reads {
+    /// By results, conditions, assertions and the like.
+    needed: BTreeSet<String>,
+    /// To compute a variable: that one, and the one that is read.
+    of_variables: Vec<(String, String)>,
+}
+
+impl Reads {
+    fn add(&mut self, statement: &Statement) {
+        let target = match statement {
+            Statement::Declare { name, .. } => Some(name.as_str()),
+            Statement::Assign { place, .. } | Statement::Update { place, .. } => place.root(),
+            _ => None,
+        };
+        for expression in statement.expressions() {
+            expression.any(&mut |part| {
+                match (part, target) {
+                    (Expression::Variable(name), Some(target)) => {
+                        self.of_variables.push((target.to_owned(), name.clone()));
+                    }
+                    (Expression::Variable(name), None) => {
+                        self.needed.insert(name.clone());
+                    }
+                    _ => {}
+                }
+                false
+            });
+        }
+        statement.bodies().into_iter().flatten().for_each(|statement| self.add(statement));
     }
-    statement.bodies().into_iter().flatten().for_each(|statement| need(statement, needed));
+
+    /// The variables that are needed, also to compute others that are.
+    fn needed(mut self) -> BTreeSet<String> {
+        loop {
+            let before = self.needed.len();
+            for (variable, read) in &self.of_variables {
+                if self.needed.contains(variable) {
+                    self.needed.insert(read.clone());
+                }
+            }
+            if self.needed.len() == before {
+                return self.needed;
+            }
+        }
+    }
 }
 
 /// Keeps what is needed; whether that was less than everything.

@@ -90,6 +90,37 @@ machines! {
             }
         }
     }
+    /// Branches and loops in which one result, the other, or a condition changes.
+    Branches: u32, u32 => u32, 9, {
+        fn advance(c: u32, x: u32) -> (u32, u32) {
+            let (mut after, mut output, mut flips) = (c, x, 0_u32);
+            if x & 1 == 0 {
+                after = after.wrapping_mul(3);
+            } else {
+                let turned = output.rotate_left(1);
+                output = turned ^ after;
+            }
+            if x & 2 == 0 {
+                output = output.wrapping_add(after);
+            } else if x & 4 == 0 {
+                flips += 1;
+            } else {
+                after ^= 0x55;
+            }
+            for i in 0..x & 3 {
+                flips = flips.wrapping_add(i ^ c & 1);
+                if flips == 2 {
+                    after = after.wrapping_sub(x);
+                } else {
+                    output = output.wrapping_sub(1);
+                }
+            }
+            for i in 0..5_u32 {
+                output = output.rotate_right(i) ^ flips;
+            }
+            (after, output)
+        }
+    }
     /// Leaves a loop, and changes its parameters.
     Loops: u16, i64 => [u8; 2], -1, {
         fn advance(mut c: i64, mut x: u16) -> (i64, [u8; 2]) {
@@ -152,6 +183,7 @@ impl ScanOp for Scaled {
 pub(crate) fn cases(suite: &mut Suite) {
     suite.machine(Utf8);
     suite.machine(Alike);
+    suite.machine(Branches);
     suite.machine(Loops);
     suite.machine(Divides);
     suite.machine(Scaled { scale: 3, limit: 1 << 31 });
