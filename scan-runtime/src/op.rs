@@ -68,6 +68,10 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
+/// The output for an input is [`project`](ScanOp::project) of the carry after it, or what [`emit`](ScanOp::emit) makes
+/// of the carry before it and the input. [`advance`](ScanOp::advance) gives the carry and the output at once, in place
+/// of `step` and `emit`.
+///
 /// The initial value of a scan is a carry, in place of `START`; so is the total: the carry after the last input. Each
 /// segment begins anew with it. An exclusive scan gives the carry before each input. A reversed scan reads from the
 /// right: `step` takes the last input first, and the left operand of `combine` is the part that was read first, which
@@ -206,8 +210,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     ///
     /// # Panics
     ///
-    /// Where the operator has `emit` and no `project`, and `Output` is another type than `Carry`. A call that would
-    /// need `project` then is an error, [`PlanError::NoProject`](crate::PlanError::NoProject).
+    /// Where the operator has `emit` or `advance` and no `project`, and `Output` is another type than `Carry`. A call
+    /// that would need `project` then is an error, [`PlanError::NoProject`](crate::PlanError::NoProject).
     fn project(&self, carry: Self::Carry) -> Self::Output;
 
     /// Whether a scan needs `project` and the operator has none. `wanted` is whether results are of carries, as those
@@ -219,8 +223,40 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
         false
     }
 
-    /// `step` and `emit` at once.
-    #[doc(hidden)]
+    /// Moves a carry past one input, and makes the output for it: [`step`](ScanOp::step) and [`emit`](ScanOp::emit) at
+    /// once. A [machine](ScanOp#machines) whose step and output need the same values has `advance` in place of both.
+    /// One thread of the CPU calls it once an input. `#[scan_op]` makes `step` and `emit` of it: in the CUDA text, each
+    /// has the body with one item of the results, without what only the other one needs.
+    ///
+    /// Each result is a tuple that is written in place: the carry, then the output. That is true of each `return` and
+    /// of the last expression, in each branch of an `if` or a `match`. An `assert!` is in both functions. A value that
+    /// only one of them needs is computed only there; if computing it panics, a GPU panics only there.
+    ///
+    /// ```
+    /// use scan_runtime::{ScanOp, Scanner, scan_op};
+    ///
+    /// /// The second that a clock shows, which durations move on, and the minutes that each of them completes.
+    /// struct Clock;
+    ///
+    /// #[scan_op]
+    /// impl ScanOp for Clock {
+    ///     type Element = u32;
+    ///     type Carry = u32;
+    ///     const IDENTITY: u32 = 0;
+    ///     const START: u32 = 0;
+    ///     fn advance(second: u32, duration: u32) -> (u32, u32) {
+    ///         let seconds = second + duration;
+    ///         (seconds % 60, seconds / 60)
+    ///     }
+    ///     fn lift(duration: u32) -> u32 { duration % 60 }
+    ///     fn combine(a: u32, b: u32) -> u32 { (a + b) % 60 }
+    ///     fn apply(s: u32, second: u32) -> u32 { (second + s) % 60 }
+    /// }
+    ///
+    /// let (minutes, second) = Scanner::new()?.scan(Clock).with_total().run(&[50, 75, 20])?;
+    /// assert_eq!((minutes, second), (vec![0, 2, 0], Some(25)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
     #[inline(always)]
     fn advance(&self, carry: Self::Carry, input: Self::Input) -> (Self::Carry, Self::Output) {
         let after = self.step(carry, input);
@@ -369,6 +405,26 @@ macro_rules! __scan_emits {
         #[inline(always)]
         fn advance(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> (Self::Carry, Self::Output) {
             (self.step(__scan_carry, __scan_input), self.emit(__scan_carry, __scan_input))
+        }
+        #[inline(always)]
+        fn advance_back(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> (Self::Carry, Self::Output) {
+            self.advance(__scan_carry, __scan_input)
+        }
+    };
+}
+
+/// What an operator has beside its `advance`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scan_advances {
+    () => {
+        #[inline(always)]
+        fn step(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> Self::Carry {
+            self.advance(__scan_carry, __scan_input).0
+        }
+        #[inline(always)]
+        fn emit(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> Self::Output {
+            self.advance(__scan_carry, __scan_input).1
         }
         #[inline(always)]
         fn advance_back(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> (Self::Carry, Self::Output) {

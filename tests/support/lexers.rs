@@ -62,13 +62,10 @@ impl ScanOp for InPairs {
     type Output = [u8; 2];
     const IDENTITY: Transitions = Transitions { next: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] };
     const START: u8 = 0;
-    fn step(&self, state: u8, bytes: [u8; 2]) -> u8 {
+    fn advance(&self, state: u8, bytes: [u8; 2]) -> (u8, [u8; 2]) {
         let first = self.next[(self.classes[bytes[0] as usize] | state) as usize];
-        self.next[(self.classes[bytes[1] as usize] | first) as usize]
-    }
-    fn emit(&self, state: u8, bytes: [u8; 2]) -> [u8; 2] {
-        let first = self.next[(self.classes[bytes[0] as usize] | state) as usize];
-        [first, self.next[(self.classes[bytes[1] as usize] | first) as usize]]
+        let second = self.next[(self.classes[bytes[1] as usize] | first) as usize];
+        (second, [first, second])
     }
     // What an exclusive scan gives: the state before both.
     fn project(state: u8) -> [u8; 2] {

@@ -89,6 +89,44 @@ impl ScanOp for Coder {
     }
 }
 
+/// A [`Coder`] that gives the register and the output by one function, which returns from several places.
+#[derive(Clone, Copy, Debug)]
+pub struct Advancer;
+
+#[scan_op]
+impl ScanOp for Advancer {
+    type Input = Narrow;
+    type State = Mapping;
+    type Carry = u32;
+    type Output = Wide;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    const START: u32 = 0x1234_5678;
+    fn lift(x: Narrow) -> Mapping {
+        Mapping { a: x.a as u32 | 1, b: x.b as u32 + 7 }
+    }
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn apply(f: Mapping, register: u32) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+    fn advance(register: u32, x: Narrow) -> (u32, Wide) {
+        let (factor, shift) = (x.a as u32 | 1, x.b as u32 + 7);
+        let output = Wide { a: register as u64, b: shift as u64 - 7 };
+        if factor == 1 {
+            return (register.wrapping_add(shift), output);
+        }
+        let after = factor.wrapping_mul(register).wrapping_add(shift);
+        match x.b & 1 {
+            0 => (after, output),
+            _ => (after, Wide { a: output.a, b: x.b as u64 }),
+        }
+    }
+    fn project(register: u32) -> Wide {
+        Wide { a: register as u64, b: 1 << 40 }
+    }
+}
+
 /// A [`Coder`] that makes outputs of inputs only.
 #[derive(Clone, Copy, Debug)]
 pub struct Emitter;
@@ -265,8 +303,9 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 8] = [
+pub const COMPARISONS: [(&str, Comparison); 9] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
+    ("advancer", |scanner, len| compare(scanner, Advancer, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
     ("composing", |scanner, len| compare(scanner, Composing, INITIAL_VALUE, &mappings(len))),
     ("reader", |scanner, len| compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers(len))),

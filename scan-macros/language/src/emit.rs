@@ -1,5 +1,6 @@
 //! The Rust item that comes out: the impl of the trait, the user's bodies untouched, the CUDA text beside them.
 
+use crate::advance;
 use crate::attribute::Laws;
 use crate::hygiene;
 use crate::ir::{Callee, Lowered};
@@ -167,23 +168,34 @@ fn carry(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> T
     let apply = apply.map(function).unwrap_or_else(|| {
         quote! { fn apply(&self, _: Self::State, __scan_carry: Self::Carry) -> Self::Carry { __scan_carry } }
     });
-    let step = step.map(function).unwrap_or_else(|| {
-        quote! { fn step(&self, __scan_carry: Self::Carry, _: Self::Input) -> Self::Carry { __scan_carry } }
-    });
-    let emit = find(operator, "emit").map(|emit| {
-        let emit = function(emit);
-        quote! {
-            #emit
-            #krate::__scan_emits! {}
+    let steps = match &operator.advance {
+        Some(advance) => {
+            let advance = function(advance);
+            quote! {
+                #advance
+                #krate::__scan_advances! {}
+            }
         }
-    });
+        None => {
+            let step = step.map(function).unwrap_or_else(|| {
+                quote! { fn step(&self, __scan_carry: Self::Carry, _: Self::Input) -> Self::Carry { __scan_carry } }
+            });
+            let emit = find(operator, "emit").map(|emit| {
+                let emit = function(emit);
+                quote! {
+                    #emit
+                    #krate::__scan_emits! {}
+                }
+            });
+            quote!(#step #emit)
+        }
+    };
     quote! {
         type Carry = #carry;
         fn start(&self) -> #krate::__private::Option<Self::Carry> { #krate::__private::Some(#start) }
         fn carry_of(&self, __scan_state: Self::State) -> Self::Carry { self.apply(__scan_state, #start) }
         #apply
-        #step
-        #emit
+        #steps
         #krate::__scan_is_machine! {}
     }
 }
@@ -298,7 +310,9 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
     // After an error there is none, so that it is not reported once more.
-    let twins = lowered.map(|_| twin::statement(krate, &operator.generics, &operator.functions));
+    let twins = lowered.map(|_| {
+        twin::statement(krate, &operator.generics, advance::written(&operator.functions, operator.advance.as_ref()))
+    });
     let lowered = lowered.unwrap_or_default();
     let callees = callees(lowered);
     let functions = lowered.iter().map(|function| {

@@ -34,18 +34,31 @@ impl Errors {
         self.found.is_empty()
     }
 
-    /// The errors, in the order in which they were found.
+    /// The errors, in the order in which they were found. An error that two functions have, because they were made of
+    /// one, is one.
     pub(crate) fn into_found(self) -> Vec<syn::Error> {
-        self.found
+        let mut found: Vec<syn::Error> = Vec::new();
+        for error in self.found {
+            if !found.iter().any(|earlier| are_one(earlier, &error)) {
+                found.push(error);
+            }
+        }
+        found
     }
 
     /// The `compile_error!` items that show the errors.
-    pub(crate) fn to_tokens(&self) -> TokenStream {
-        self.found.iter().map(syn::Error::to_compile_error).collect()
+    pub(crate) fn into_tokens(self) -> TokenStream {
+        self.into_found().iter().map(syn::Error::to_compile_error).collect()
     }
 
     #[cfg(test)]
     pub(crate) fn messages(&self) -> Vec<String> {
         self.found.iter().map(ToString::to_string).collect()
     }
+}
+
+/// Whether both say the same of the same place.
+fn are_one(a: &syn::Error, b: &syn::Error) -> bool {
+    let place = |error: &syn::Error| (error.span().start(), error.span().end());
+    place(a) == place(b) && a.to_string() == b.to_string()
 }

@@ -38,7 +38,7 @@ pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
             TokenStream::new()
         }
     };
-    let errors = errors.to_tokens();
+    let errors = errors.into_tokens();
     quote!(#errors #item #companion)
 }
 

@@ -32,6 +32,7 @@
 // `proc_macro2` does not.
 extern crate proc_macro;
 
+mod advance;
 mod attribute;
 mod check;
 mod depth;

@@ -1,5 +1,6 @@
 //! An operator as the passes see it.
 
+use crate::advance;
 use crate::attribute::Laws;
 use syn::{Attribute, Block, Expr, Generics, Ident, ItemFn, Member, Path, Signature, Type, Visibility};
 
@@ -25,7 +26,10 @@ pub(crate) struct Operator {
     pub(crate) machine: Option<Machine>,
     /// The type that the user gave the identity, and its value.
     pub(crate) identity: Option<(Type, Expr)>,
+    /// With `step` and `emit` in place of `advance`.
     pub(crate) functions: Vec<Function>,
+    /// The function that `step` and `emit` were made of.
+    pub(crate) advance: Option<Function>,
     /// The operator's own fields that a function reads.
     pub(crate) fields: Vec<Member>,
     /// Whether a function names `Self::IDENTITY`, or `Self::START`.
@@ -69,6 +73,11 @@ pub(crate) const FUNCTIONS: [TraitFunction; 8] = [
 /// The function of this name.
 pub(crate) fn of_trait(name: &str) -> Option<&'static TraitFunction> {
     FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+/// Whether an operator can have a function of this name.
+pub(crate) fn is_of_trait(name: &str) -> bool {
+    name == advance::NAME || of_trait(name).is_some()
 }
 
 /// The unit struct that the function form leaves behind.

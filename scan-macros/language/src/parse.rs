@@ -1,12 +1,13 @@
 //! The item: an impl block or a function, to an [`Operator`].
 
+use crate::advance;
 use crate::attribute::Options;
 use crate::errors::Errors;
 use crate::groups;
 use crate::hygiene;
 use crate::language::{self, NO_OPTION_TYPE};
 use crate::machine;
-use crate::operator::{Declare, Function, Operator, of_trait};
+use crate::operator::{Declare, Function, Operator, is_of_trait};
 use crate::syntax::asserted;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -104,12 +105,12 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
                 let ident = item.sig.ident.clone();
                 if ident == "identity" {
                     errors.at(&ident, "write the identity as a constant: `const IDENTITY: T = …;`");
-                } else if of_trait(&ident.to_string()).is_none() {
+                } else if !is_of_trait(&ident.to_string()) {
                     errors.at(
                         &ident,
                         format!(
                             "no function `{ident}` in `ScanOp`: there are `combine`, `lift` and `project` where needed, and \
-                             `append`, `prepend`, `apply`, `step` and `emit`"
+                             `append`, `prepend`, `apply`, `step` and `emit`, or `advance`"
                         ),
                     );
                 } else if functions.iter().any(|function| function.signature.ident == ident) {
@@ -122,6 +123,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         }
     }
 
+    let advance = advance::split(&mut functions, errors);
     let [element, input, state, output, carry] = types;
     let [_, input_name, _, output_name, carry_name] = type_names;
     let self_ty = *item.self_ty;
@@ -140,6 +142,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         identity = None;
         functions.clear();
     }
+    let advance = advance.filter(|_| typed);
     let state = state.or_else(|| element.clone()).unwrap_or_else(|| parse_quote!(bool));
     let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
     let [input, output] =
@@ -179,6 +182,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         machine,
         identity,
         functions,
+        advance,
         fields: reads.fields,
         names_identity: reads.identity,
         names_start: reads.start,
@@ -248,6 +252,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         machine: None,
         identity,
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
+        advance: None,
         fields: Vec::new(),
         names_identity: false,
         names_start: false,

@@ -12,12 +12,12 @@ pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Some((operator, lowered)) = lowered(options, item.clone(), &mut errors) else {
         // Not even the outline of an operator: the item stays as it is, so that its names still exist.
-        let errors = errors.to_tokens();
+        let errors = errors.into_tokens();
         return quote!(#errors #item);
     };
     let sound = errors.is_empty();
     let item = emit::operator(&operator, sound.then_some(lowered.as_slice()));
-    let errors = errors.to_tokens();
+    let errors = errors.into_tokens();
     quote!(#errors #item)
 }
 

@@ -240,7 +240,7 @@ mod inner {
     7:32: `?` is outside the operator language: an operator always has a value [helper(b)?]
     12:21: `Mean` has no `fn combine(a: (f32 , u32), b: (f32 , u32)) -> (f32 , u32)` [Mean]
     13:14: `Input` and `State` differ, so the operator needs `fn lift(x: f32) -> (f32 , u32)` [Input]
-    16:12: no function `reset` in `ScanOp`: there are `combine`, `lift` and `project` where needed, and `append`, `prepend`, `apply`, `step` and `emit` [reset]
+    16:12: no function `reset` in `ScanOp`: there are `combine`, `lift` and `project` where needed, and `append`, `prepend`, `apply`, `step` and `emit`, or `advance` [reset]
     20:5: `#[scan_fn]` stands on a function [struct NoFunction;]
     24:15: `#[scan_fn]` stands on a function outside of any `impl`: hand the value over [&self]
     ");
@@ -332,4 +332,112 @@ fn macros_report_every_error() {
         .to_string()
         .contains("compile_error")
     );
+}
+
+/// Each half has what its own result needs.
+#[test]
+fn a_machine_that_advances_has_a_step_and_an_emit() {
+    let source = "
+        #[scan_op]
+        impl ScanOp for Decoder {
+            type Input = u8;
+            type State = Row;
+            type Carry = Char;
+            type Output = u32;
+            const IDENTITY: Row = Row::START;
+            const START: Char = Char::START;
+            fn lift(x: u8) -> Row { ROWS[x as usize] }
+            fn combine(a: Row, b: Row) -> Row { Row { next: b.next } }
+            fn apply(s: Row, c: Char) -> Char { Char { bits: s.next, left: 0 } }
+            fn advance(&self, c: Char, x: u8) -> (Char, u32) {
+                if x < 128 {
+                    return (Self::START, x as u32);
+                }
+                let mut bits = c.bits;
+                let mut checked = 0_u32;
+                for i in 0..4_u32 {
+                    checked += x as u32 >> i;
+                }
+                bits = bits << 6 | (x & 63) as u32;
+                let left = match c.left {
+                    0 => 3_u8,
+                    n => n - 1,
+                };
+                if left == 0 { (Self::START, bits) } else { (Char { bits, left }, checked) }
+            }
+        }
+    ";
+    let translated = text(source);
+    let advanced = translated.find("‹Char› Decoder::step").unwrap();
+    insta::assert_snapshot!(&translated[advanced..], @r"
+    ‹Char› Decoder::step(‹Char› c, ‹u8› x) {
+      if (x < 128) {
+        return ‹Self::START›;
+      }
+      auto bits = c.bits;
+      bits = (bits << 6) | as<‹u32›>(x & 63);
+      auto left = c.left == 0 ? ‹u8›(3) : c.left - 1;
+      return chosen(left == 0, ‹Self::START›, ‹Char›{bits: bits, left: left});
+    }
+
+    ‹u32› Decoder::emit(‹Char› c, ‹u8› x) {
+      if (x < 128) {
+        return as<‹u32›>(x);
+      }
+      auto bits = c.bits;
+      auto checked = ‹u32›(0);
+      for (auto i : range(0, ‹u32›(4))) {
+        checked += as<‹u32›>(x) >> i;
+      }
+      bits = (bits << 6) | as<‹u32›>(x & 63);
+      auto left = c.left == 0 ? ‹u8›(3) : c.left - 1;
+      return left == 0 ? bits : checked;
+    }
+    ");
+}
+
+/// What cannot be taken apart, and what both halves have, each once.
+#[test]
+fn errors_of_a_function_that_advances_come_once() {
+    let source = "
+#[scan_op]
+impl ScanOp for Counter {
+    type Element = u32;
+    type Carry = u32;
+    const IDENTITY: u32 = 0;
+    const START: u32 = 0;
+    fn combine(a: u32, b: u32) -> u32 { a + b }
+    fn apply(s: u32, c: u32) -> u32 { s + c }
+    fn advance(c: u32, x: u32) -> (u32, u32) {
+        let r = &c;
+        if x == 1 {
+            return both(c, x);
+        }
+        let mut n = c;
+        match x {
+            2 => (c, x, x),
+            3 => loop { break (c, x); },
+            4 => ({ n += 1; n }, n),
+            _ => (c, x.maximum(c)),
+        }
+    }
+}
+#[scan_op]
+impl ScanOp for Both {
+    type Element = u32;
+    fn step(c: u32, x: u32) -> u32 { c }
+    fn advance(c: u32) -> (u32, u32) { (c, c) }
+}
+";
+    insta::assert_snapshot!(errors(source), @"
+    11:17: there are no references in an operator: use the value itself [&c]
+    13:20: `advance` gives its two results as a tuple that is written in place: `(carry, output)`, with a value for each [both(c, x)]
+    17:18: `advance` gives its two results as a tuple that is written in place: `(carry, output)`, with a value for each [(c, x, x)]
+    18:25: leave the loop by `return (carry, output)`: a `break` has a single value [break (c, x)]
+    19:19: `step` and `emit` each compute one item of this tuple, so neither may assign or leave: bind the value by a `let` before it [{ n += 1; n }]
+    20:24: no method `maximum` in an operator: write `max`, or compare with `>` where a NaN must stay [maximum]
+    27:8: `advance` is `step` and `emit` in one: remove `step`, or write both of them in place of `advance` [step]
+    28:8: `Both` tells how an input moves the carry on, and not what a part of the input does to any carry: that is what parts are scanned by at the same time. Add it as a monoid: `type State`, `IDENTITY`, `lift`, `combine`, and `fn apply(s: State, c: Carry) -> Carry`. Where no small `State` tells it (FNV-1a has none), it is no scan [advance]
+    28:16: takes 2 values: `fn advance(c: Carry, x: Input) -> (Carry, Output)` [c: u32]
+    ");
 }

@@ -10,7 +10,9 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Program, ReductionProgram},
     extent::{compiled, one_in},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings},
+    machines::{
+        Advancer, Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings,
+    },
     operators::mixed,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads},
@@ -111,6 +113,12 @@ fn random_machines_match_the_reference() {
 fn machines_that_emit_match_the_reference() {
     let ways = [plain(0), segmented(1)].concat();
     climb(Coder, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
+}
+
+#[test]
+fn machines_that_advance_match_the_reference() {
+    let ways: Vec<How> = [plain(3), segmented(0)].concat().into_iter().step_by(2).collect();
+    climb(Advancer, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 
 /// Of an operator without `project`, whose text has none either.

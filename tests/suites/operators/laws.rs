@@ -630,6 +630,34 @@ impl<const WRONG: u32> ScanOp for Machine<WRONG> {
     }
 }
 
+/// A machine whose step and outputs are one function. `WRONG` says whether its carry differs from that of `apply`.
+#[derive(Clone, Copy, Debug)]
+struct Advancing<const WRONG: bool>;
+
+#[scan_op]
+impl<const WRONG: bool> ScanOp for Advancing<WRONG> {
+    type Element = u32;
+    type Carry = u32;
+    const IDENTITY: u32 = 0;
+    const START: u32 = 7;
+    fn combine(a: u32, b: u32) -> u32 {
+        a.wrapping_add(b)
+    }
+    fn apply(s: u32, c: u32) -> u32 {
+        c.wrapping_add(s)
+    }
+    fn advance(c: u32, x: u32) -> (u32, u32) {
+        let after = c.wrapping_add(x);
+        if WRONG { (c ^ after, after) } else { (after, c ^ after) }
+    }
+}
+
+#[test]
+fn the_carry_of_a_machine_that_advances_agrees_with_apply() {
+    laws::check(&Advancing::<false>, [1, 2, 3, 5, 8]).unwrap();
+    disagrees(&Advancing::<true>, Law::Step, Hint::OtherStep);
+}
+
 fn disagrees<Op: ScanOp<Input = u32>>(op: &Op, law: Law, hint: Hint) -> String {
     let failure = laws::check(op, [1, 2, 3, 5, 8]).unwrap_err();
     let Failure::Disagrees(disagreement) = &failure else { panic!("{failure}") };

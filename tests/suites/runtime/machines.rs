@@ -7,7 +7,7 @@ use scan_runtime::{Axis, Error, PlanError, ScanOp, Scanner, ops, scan_op};
 use scan_tests::{
     checked::render,
     lifting::{Narrow, Wide, inputs},
-    machines::{COMPARISONS, Coder, Emitter},
+    machines::{Advancer, COMPARISONS, Coder, Emitter},
 };
 
 #[test]
@@ -21,6 +21,26 @@ fn machines_equal_a_plain_loop() {
             }
         }
     }
+}
+
+/// Carry and output by one function, or by two: the same results, in either direction.
+#[test]
+fn a_machine_that_advances_equals_one_that_steps_and_emits() {
+    let (scanner, x) = (Scanner::cpu(), inputs(9_001));
+    let [advanced, stepped] = [scans(&scanner, Advancer, &x), scans(&scanner, Coder, &x)];
+    assert!(advanced == stepped);
+    assert_eq!(scanner.reduce(Advancer).run(&x).unwrap(), scanner.reduce(Coder).run(&x).unwrap());
+}
+
+type Found = (Vec<Wide>, Option<u32>);
+
+fn scans<Op>(scanner: &Scanner, op: Op, x: &[Narrow]) -> Vec<Found>
+where
+    Op: ScanOp<Input = Narrow, Carry = u32, Output = Wide> + Copy,
+{
+    let scan = scanner.scan(op);
+    let all = [scan.clone(), scan.clone().reverse(), scan.clone().exclusive(), scan.exclusive().reverse()];
+    all.map(|scan| scan.with_total().run(x).unwrap()).into()
 }
 
 /// Every call whose results are of carries is refused before it runs, on every backend: the planner's answer is the

@@ -2,7 +2,7 @@
 
 use crate::errors::Errors;
 use crate::language::{self, HEAP_TYPES, PRIMITIVES};
-use crate::operator::of_trait;
+use crate::operator::is_of_trait;
 use crate::syntax::{is_primitive, method_of_type};
 use quote::ToTokens;
 use syn::{Expr, ExprCall, ExprMethodCall, Generics, Ident};
@@ -103,7 +103,7 @@ fn helper_call(function: &syn::ExprPath, name: &str, own_name: Option<&Ident>, e
         "an operator cannot call the standard library's functions: write the arithmetic out".to_owned()
     } else if of_type && HEAP_TYPES.contains(&segments[segments.len() - 2].as_str()) {
         "there is no heap on the GPU: use an array, `[0.0_f32; 4]`, or a `#[scan_element]` struct".to_owned()
-    } else if of_type && segments.len() == 2 && segments[0] == "Self" && of_trait(name).is_some() {
+    } else if of_type && segments.len() == 2 && segments[0] == "Self" && is_of_trait(name) {
         of_operator(name)
     } else if of_type {
         format!(
@@ -120,7 +120,7 @@ fn helper_call(function: &syn::ExprPath, name: &str, own_name: Option<&Ident>, e
 /// Whether it is `self.combine(…)`, or another function of the operator's own.
 pub(super) fn is_own(call: &ExprMethodCall) -> bool {
     let on_self = matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("self"));
-    on_self && of_trait(&call.method.to_string()).is_some()
+    on_self && is_of_trait(&call.method.to_string())
 }
 
 /// The message for an operator that calls one of its own functions.

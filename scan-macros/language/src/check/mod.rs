@@ -24,6 +24,8 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
         signature::operator(function, errors);
         errors.count() == before
     });
+    let functions = &operator.functions;
+    operator.advance.take_if(|_| !functions.iter().any(|function| function.signature.ident == "step"));
     laws(operator, errors);
     fields(operator, errors);
     for function in &operator.functions {

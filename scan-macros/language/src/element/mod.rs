@@ -16,7 +16,7 @@ use syn::Item;
 pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let output = element(options, item, &mut errors);
-    let errors = errors.to_tokens();
+    let errors = errors.into_tokens();
     quote!(#errors #output)
 }
 

@@ -9,7 +9,8 @@
 //! - There are no parentheses except those that the user wrote. Only [`print`](crate::print) knows C++'s precedence.
 //!
 //! Analyses walk over a body: which parts of the prelude it uses and how often ([`uses`](crate::uses)), which variables
-//! are read ([`reads`]), what is known of types ([`typing`]), and what an expression consists of ([`shape`]).
+//! are read ([`reads`]), what is known of types ([`typing`]), what an expression consists of ([`shape`]),
+//! and what a half of a body needs ([`unneeded`]).
 
 mod expression;
 pub(crate) mod reads;
@@ -18,6 +19,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 pub(crate) mod typing;
+pub(crate) mod unneeded;
 
 pub(crate) use expression::{Access, Call, Callee, Choice, Expression, Integer, Spelling, Times, Width};
 pub(crate) use statement::{Declared, Exit, For, Gather, Statement};

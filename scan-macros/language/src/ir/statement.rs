@@ -164,6 +164,21 @@ impl Statement {
         }
     }
 
+    /// The statements inside it, to change them.
+    pub(crate) fn bodies_mut(&mut self) -> Vec<&mut Vec<Statement>> {
+        match self {
+            Statement::Compute { body, .. }
+            | Statement::While(_, body)
+            | Statement::Loop(body)
+            | Statement::Block(body) => vec![body],
+            Statement::For(looping) => vec![&mut looping.body],
+            Statement::If { arms, otherwise } => {
+                arms.iter_mut().map(|(_, body)| body).chain(otherwise.as_mut()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether this holds of an expression in it.
     pub(crate) fn any(&self, holds: &mut impl FnMut(&Expression) -> bool) -> bool {
         self.expressions().into_iter().any(|expression| expression.any(holds))

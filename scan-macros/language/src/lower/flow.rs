@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, Expr, Stmt};
 
 /// Whether the expression changes a variable, or leaves.
-pub(super) fn has_effects(expr: &Expr) -> bool {
+pub(crate) fn has_effects(expr: &Expr) -> bool {
     struct Effects(bool);
     impl<'ast> Visit<'ast> for Effects {
         fn visit_expr(&mut self, expr: &'ast Expr) {

@@ -11,7 +11,7 @@ mod build;
 mod call;
 mod choice;
 mod expression;
-mod flow;
+pub(crate) mod flow;
 mod literal;
 mod local;
 mod loops;
@@ -22,10 +22,11 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+use crate::advance;
 use crate::errors::Errors;
 use crate::hygiene;
 use crate::ir::reads::{is_assigned, reads};
-use crate::ir::{Declared, Expression, Lowered, Statement};
+use crate::ir::{Declared, Expression, Lowered, Statement, unneeded};
 use crate::operator::{Function, Operator};
 use crate::syntax::plain;
 use choice::Trial;
@@ -39,7 +40,14 @@ use syn::{FnArg, Ident, ReturnType, Type};
 
 /// Lowers every function of a checked operator.
 pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> Vec<Lowered> {
-    operator.functions.iter().map(|function| self::function(function, errors)).collect()
+    let lowered = |function: &Function| {
+        let mut lowered = self::function(function, errors);
+        if operator.advance.is_some() && advance::is_half(function) {
+            unneeded::leave_out(&mut lowered.body);
+        }
+        lowered
+    };
+    operator.functions.iter().map(lowered).collect()
 }
 
 /// Lowers a checked function.

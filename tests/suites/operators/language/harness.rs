@@ -78,12 +78,13 @@ struct Case {
     /// The same for NVRTC.
     cuda: String,
     op: String,
-    state: String,
-    input: String,
+    function: &'static str,
+    /// The names of the types of its operands, and of its result.
+    operands: Vec<String>,
+    returns: String,
     result: ElementType,
     /// Keeps the tables to which their bytes point.
     parameters: Parameters,
-    lifts: bool,
     left: Vec<u8>,
     right: Vec<u8>,
     expected: Vec<Option<Vec<u8>>>,
@@ -140,7 +141,7 @@ impl Suite {
         let expected = expected(left.len(), &mut |i| bytes(&op.combine(left[i], right[i])));
         let values = [left.iter().flat_map(bytes).collect(), right.iter().flat_map(bytes).collect()];
         let shown: Shown = Box::new(move |i| format!("{:?}, {:?}", left[i], right[i]));
-        self.cases.push(Case::new(op.source(), op.parameters(), false, values, expected, shown, tolerance.into()));
+        self.cases.push(Case::new(op.source(), op.parameters(), "combine", values, expected, shown, tolerance.into()));
     }
 
     /// `lift`, on all edges and some random values.
@@ -153,7 +154,36 @@ impl Suite {
         let left = values.iter().flat_map(bytes).collect();
         let shown: Shown = Box::new(move |i| format!("{:?}", values[i]));
         let values = [left, Vec::new()];
-        self.cases.push(Case::new(op.source(), op.parameters(), true, values, expected, shown, tolerance.into()));
+        self.cases.push(Case::new(op.source(), op.parameters(), "lift", values, expected, shown, tolerance.into()));
+    }
+
+    /// `step` and `emit` of a machine, on all pairs of edges and some random pairs.
+    pub(crate) fn machine<O: ScanOp>(&mut self, op: O)
+    where
+        O::Input: Sample + Debug,
+        O::Carry: Sample + Debug,
+    {
+        type Run<O> = fn(&O, <O as ScanOp>::Carry, <O as ScanOp>::Input) -> Vec<u8>;
+        let functions: [(&str, Run<O>); 2] =
+            [("step", |op, c, x| bytes(&op.step(c, x))), ("emit", |op, c, x| bytes(&op.emit(c, x)))];
+        for (function, run) in functions {
+            let mut random = Random(7);
+            let (carries, inputs) = (O::Carry::singles(), O::Input::singles());
+            let mut pairs: Vec<(O::Carry, O::Input)> = O::Carry::edges()
+                .into_iter()
+                .flat_map(|c| O::Input::edges().into_iter().map(move |x| (c, x)))
+                .collect();
+            let mut any = |len: usize| random.next() as usize % len;
+            pairs.extend((0..300).map(|_| (carries[any(carries.len())], inputs[any(inputs.len())])));
+            let expected = expected(pairs.len(), &mut |i| run(&op, pairs[i].0, pairs[i].1));
+            let values = [
+                pairs.iter().flat_map(|(carry, _)| bytes(carry)).collect(),
+                pairs.iter().flat_map(|(_, input)| bytes(input)).collect(),
+            ];
+            let shown: Shown = Box::new(move |i| format!("{function}, {:?}", pairs[i]));
+            let tolerance = Tolerance::Exact;
+            self.cases.push(Case::new(op.source(), op.parameters(), function, values, expected, shown, tolerance));
+        }
     }
 
     /// Puts a mistake into the text of every operator that has these words.
@@ -188,18 +218,18 @@ impl Suite {
     pub(crate) fn cuda_sources(&self, count: usize) -> Vec<CudaSource> {
         let mut sources: Vec<_> = (0..count).map(|_| CudaSource { text: String::new(), cases: Vec::new() }).collect();
         for (index, case) in self.cases.iter().enumerate() {
-            let Case { name, cuda, op, state, input, .. } = case;
-            let (arguments, call) =
-                if case.lifts { (input, "lift(left[i])") } else { (state, "combine(left[i], right[i])") };
+            let Case { name, cuda, op, function, operands, returns, .. } = case;
+            let [left, right] = [&operands[0], operands.last().unwrap_or(returns)];
+            let arguments = ["left[i]", "right[i]"][..operands.len()].join(", ");
             let source = &mut sources[index % count];
             source.cases.push(index);
             writeln!(
                 source.text,
                 "namespace case_{index} {{ // {name}\n{cuda}\n\
-                 extern \"C\" __global__ void run_{index}({op} op, const {arguments} *left, const {arguments} *right, {state} *out, unsigned char *done, unsigned n) {{\n\
+                 extern \"C\" __global__ void run_{index}({op} op, const {left} *left, const {right} *right, {returns} *out, unsigned char *done, unsigned n) {{\n\
                  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n\
                  if (i >= n) return;\n\
-                 out[i] = op.{call};\n\
+                 out[i] = op.{function}({arguments});\n\
                  done[i] = 1;\n}}\n}}",
             )
             .unwrap();
@@ -230,22 +260,23 @@ impl Suite {
         let mut sources = vec![String::new(); count];
         for (index, case) in self.cases.iter().enumerate() {
             let source = &mut sources[index % count];
-            let Case { body, op, state, input, .. } = case;
-            let (arguments, call) = if case.lifts { (input, "lift(a)") } else { (state, "combine(a, b)") };
-            let right = if case.lifts {
-                String::new()
-            } else {
-                format!("{arguments} b; __builtin_memcpy(&b, right + i, sizeof(b));")
-            };
+            let Case { body, op, function, operands, returns, .. } = case;
+            let (mut pointers, mut copies) = (String::new(), String::new());
+            let names = ["a", "b"];
+            for ((name, ty), side) in names.iter().zip(operands).zip(["left", "right"]) {
+                write!(pointers, "auto {side} = static_cast<const {ty} *>({side}_bytes); ").unwrap();
+                write!(copies, "{ty} {name}; __builtin_memcpy(&{name}, {side} + i, sizeof({name})); ").unwrap();
+            }
+            let arguments = names[..operands.len()].join(", ");
             writeln!(
                 source,
                 "namespace case_{index} {{ // {name}\n{body}\n[[noreturn]] void panic() {{ throw 0; }}\n\
-                 extern \"C\" void run_{index}(const char *parameters, const void *left_bytes, const void *right_bytes, {state} *out, char *panicked, size_t n) {{\n\
+                 extern \"C\" void run_{index}(const char *parameters, const void *left_bytes, const void *right_bytes, {returns} *out, char *panicked, size_t n) {{\n\
                  {op} op; __builtin_memcpy(&op, parameters, {size});\n\
-                 auto left = static_cast<const {arguments} *>(left_bytes); auto right = static_cast<const {arguments} *>(right_bytes);\n\
+                 {pointers}\n\
                  for (size_t i = 0; i < n; ++i) {{\n\
-                 {arguments} a; __builtin_memcpy(&a, left + i, sizeof(a)); {right}\n\
-                 try {{ {state} result = op.{call}; __builtin_memcpy(out + i, &result, sizeof(result)); }} catch (int) {{ panicked[i] = 1; }}\n\
+                 {copies}\n\
+                 try {{ {returns} result = op.{function}({arguments}); __builtin_memcpy(out + i, &result, sizeof(result)); }} catch (int) {{ panicked[i] = 1; }}\n\
                  }}\n}}\n}}",
                 name = case.name,
                 size = case.parameters.bytes().len(),
@@ -300,7 +331,7 @@ impl Case {
     fn new(
         source: OpSource,
         parameters: Parameters,
-        lifts: bool,
+        function: &'static str,
         [left, right]: [Vec<u8>; 2],
         expected: Vec<Option<Vec<u8>>>,
         shown: Shown,
@@ -312,17 +343,24 @@ impl Case {
             }
         }));
         let text = operator_text(&source, Target::Host).unwrap();
+        let carry = source.carry.as_ref().map_or(&source.state, |carry| &carry.ty);
+        let (operands, returns, result) = match function {
+            "lift" => (vec![text.input], text.state, &source.state),
+            "step" => (vec![text.carry_type.clone(), text.input], text.carry_type, carry),
+            "emit" => (vec![text.carry_type, text.input], text.output, &source.output),
+            _ => (vec![text.state.clone(), text.state.clone()], text.state, &source.state),
+        };
         Case {
             name: format!("{} of {}", source.name, source.state.name),
             body: text.text.replace("#line here\n", ""),
             cuda: operator_text(&source, Target::Cuda).unwrap().text.replace("#line here\n", "").replace(TRAP, EXIT),
             op: text.operator,
-            state: text.state,
-            input: text.input,
-            result: source.state.clone(),
+            function,
+            operands,
+            returns,
+            result: result.clone(),
             source,
             parameters,
-            lifts,
             left,
             right,
             expected,

@@ -1,6 +1,8 @@
 //! The operator language against Rust: operators of every operation, method and statement, to be compiled and run beside
 //! the Rust that they came from, on edge values and random ones. Shared by the test on the host and the one on a GPU.
 
+#[allow(clippy::all, unused_parens, unused_braces, reason = "the language is wider than good style")]
+pub(crate) mod advances;
 pub(crate) mod composed;
 #[allow(non_camel_case_types, reason = "a word of C++")]
 pub(crate) mod enums;
@@ -53,6 +55,7 @@ pub(crate) fn suite() -> harness::Suite {
     hygiene::cases(&mut suite);
     invariants::cases(&mut suite);
     gathers::cases(&mut suite);
+    advances::cases(&mut suite);
     suite
 }
 
