@@ -13,6 +13,21 @@ use crate::{
     room::room,
 };
 
+/// Whether the kernel of reductions reduces it to one result: it reads one array. Of others a scan gives the total.
+pub(super) fn is_of_trees(host: &HostPlaces, layouts: Layouts) -> bool {
+    layouts == Layouts::default() && host.kinds.is_none()
+}
+
+/// The memory of a scan that gives the total and writes no results.
+pub(super) fn of_total<Op: ScanOp>(
+    input: impl Reader<Op::Input>,
+    len: usize,
+    layouts: Layouts,
+) -> (HostPlaces, Layouts) {
+    let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+    (Memory::<Op>::host(Both { input, output: Unwritten }, len), Layouts { output, ..layouts })
+}
+
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// Scans on a device.
     ///
@@ -34,9 +49,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             true => (Totals::Last, HostTotals::last(&mut total)),
             false => (Totals::None, HostTotals::NONE),
         };
-        let mut call = self.call(wanted).over(layouts);
-        // A reduction of other arrays than a slice takes the total of a scan.
-        call.request.reduction = None;
+        let call = self.scan_call(wanted, layouts);
         // SAFETY: the caller vouches for the host memory.
         unsafe { call.scan_on_device(device, host, totals)? };
         // SAFETY: the kernels have written the total if that was asked of them.
@@ -57,18 +70,16 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<Op::Output, Error> {
         let mut result = MaybeUninit::<Op::Output>::uninit();
         let host = Memory::<Op>::host(Both { input, output: result.as_mut_ptr() }, len);
-        if layouts == Layouts::default() && host.kinds.is_none() {
+        if is_of_trees(&host, layouts) {
             // SAFETY: the caller vouches for the input, and there is room for the result, which is written.
             return unsafe {
                 self.call(Totals::None).reduce_on_device(device, &host)?;
                 Ok(result.assume_init())
             };
         }
-        // The kernel of reductions reads one array. Of others a scan gives the total.
-        let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
-        let host = Memory::<Op>::host(Both { input, output: Unwritten }, len);
+        let (host, layouts) = of_total::<Op>(input, len, layouts);
         // SAFETY: the caller vouches for the input; results have no memory.
-        let total = unsafe { self.run_on_device(device, &host, Layouts { output, ..layouts }, Wants::Last)? };
+        let total = unsafe { self.run_on_device(device, &host, layouts, Wants::Last)? };
         match total {
             Some(total) => cpu::project(&*self.options.op, total),
             None => self.options.result_of_nothing(),

@@ -93,11 +93,13 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         self.has_known_shape()?;
         let call = self.call(self.wanted(asked)).over(layouts);
         call.check()?;
+        #[cfg(feature = "cuda")]
+        self.note(|| call, max_len)?;
         let _kernels = match self.engine(max_len) {
             Engine::Cpu { .. } => Vec::new(),
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) => {
-                call.load_chunks(device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
+                call.load_chunks(&**device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
             }
         };
         let (options, request, along) = (self.options.clone(), call.request, self.along.known().cloned());
