@@ -45,9 +45,9 @@
 //!
 //! # All calls of a program
 //!
-//! A [`Recording`] finds the kernels by running the program: it has a scanner that runs every call over host memory on
-//! the CPU, gives its results, and notes the kernels that the same call needs on a device. So no list of scans has to be
-//! kept. The build script calls the functions that scan, over a few elements, and a test asks whether the file still has
+//! A [`Recording`] finds the kernels by running the program: its scanner runs every call over host memory on the CPU,
+//! gives its results, and notes the kernels that the same call needs on a device. So there is no list of scans to keep.
+//! The build script calls the functions that scan, over a few elements, and a test asks whether the file still has
 //! everything:
 //!
 //! ```no_run
@@ -209,10 +209,11 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels of a scan or a reduction, or of all calls of a [`Recording`], for all lengths. Those of runs that bring something differ from those
-    /// of others: `scan.rows(n)`, `scan.with_total()` name them. They are those of one slice of elements and one of
-    /// results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
-    /// [`kernels_like`](Scan::kernels_like) has those of other arrays.
+    /// Adds the kernels of a scan or a reduction, or of all calls of a [`Recording`], for all lengths.
+    ///
+    /// Those of runs that bring something differ from those of others: `scan.rows(n)`, `scan.with_total()` name them.
+    /// They are those of one slice of elements and one of results, or of slices of the fields of a scan
+    /// [`per_field`](Scan::per_field); [`kernels_like`](Scan::kernels_like) has those of other arrays.
     pub fn with(mut self, what: &impl Precompile) -> Self {
         self.wanted.extend(what.wanted().operators);
         self

@@ -52,14 +52,16 @@ use crate::{
 ///
 /// # Device memory
 ///
-/// Calls over device memory need a device, so they cannot be recorded. Over slices they have the kernels of the same call
-/// over host memory, of which a recording is enough. Reductions along an axis, and of several arrays to one result, have
-/// others. So have arrays that are gathered, scattered or computed, which the CPU does in host memory: add
+/// Calls over device memory need a device, so they cannot be recorded. Over slices they need the kernels of the same
+/// call over host memory: record that call. Reductions along an axis, and of several arrays to one result, need others.
+/// So do arrays that are gathered, scattered or computed, which the host prepares in host memory: add
 /// [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`, `init_late` and `len_from` cannot be
 /// compiled ahead of time.
 ///
-/// A scanner that [may choose](crate::HostMemory) runs short calls on the CPU. They are recorded like all others, because
-/// another machine may choose the device.
+/// # Side
+///
+/// A scanner with a GPU that [may choose](crate::HostMemory) runs some calls over host memory on the CPU. They are
+/// recorded like all others, because the choice depends on the machine.
 #[derive(Clone)]
 pub struct Recording {
     scanner: Scanner,
