@@ -552,27 +552,27 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             // SAFETY: the caller vouches for the memory.
             return unsafe { self.run_columns(along, memory, layouts, wants) }.map(|()| None);
         }
+        #[cfg(feature = "cuda")]
+        if !has_values && !matches!(wants, Wants::PerSegment(_)) {
+            self.note_scan(memory, len, layouts, &wants)?;
+        }
         match (has_values, wants) {
             (true, Wants::Last) => Err(PlanError::TotalOfEach.into()),
             (true, _) | (_, Wants::PerSegment(_)) => {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.run_each(memory, len, layouts, wants) }.map(|()| None)
             }
-            (false, _) => {
+            (false, _) => match self.engine(len) {
+                // SAFETY: as above.
+                Engine::Cpu { .. } if self.options.progress.is_some() => unsafe {
+                    self.run_and_report(memory, len, wants)
+                },
+                // SAFETY: as above.
+                Engine::Cpu { .. } => unsafe { self.run_on_cpu(memory, len, wants) },
+                // SAFETY: as above.
                 #[cfg(feature = "cuda")]
-                self.note_scan(memory, len, layouts, &wants)?;
-                match self.engine(len) {
-                    // SAFETY: as above.
-                    Engine::Cpu { .. } if self.options.progress.is_some() => unsafe {
-                        self.run_and_report(memory, len, wants)
-                    },
-                    // SAFETY: as above.
-                    Engine::Cpu { .. } => unsafe { self.run_on_cpu(memory, len, wants) },
-                    // SAFETY: as above.
-                    #[cfg(feature = "cuda")]
-                    Engine::Cuda(device) => unsafe { self.run_on_device(device, &memory.host(len), layouts, wants) },
-                }
-            }
+                Engine::Cuda(device) => unsafe { self.run_on_device(device, &memory.host(len), layouts, wants) },
+            },
         }
     }
 
