@@ -43,6 +43,36 @@
 //! segment heads, `strategy` and other overrides. Lengths, parameters and data make no difference: the bundle has the
 //! kernels for every length. Your tests can check that on any machine with [`Precompiled::missing`].
 //!
+//! # All calls of a program
+//!
+//! A [`Recording`] finds the kernels by running the program: its scanner runs every call over host memory on the CPU,
+//! gives its results, and notes the kernels that the same call needs on a device. So there is no list of scans to keep.
+//! The build script calls the functions that scan, over a few elements, and a test asks whether the file still has
+//! everything:
+//!
+//! ```no_run
+//! use scan_runtime::{DeviceLimits, Error, Scanner, aot::{Bundle, Precompiled, Recording}, ops};
+//!
+//! /// Everything that the program scans.
+//! fn statistics(scanner: &Scanner, shops: &[u32], prices: &[f32]) -> Result<(Vec<f32>, f32), Error> {
+//!     let totals = scanner.scan(ops::sum()).by_keys(shops).run(prices)?;
+//!     Ok((totals, scanner.reduce(ops::max()).run(prices)?))
+//! }
+//!
+//! let recording = Recording::new();
+//! statistics(recording.scanner(), &[7, 7, 8], &[2.0, 1.0, 4.0])?;
+//! Bundle::new().architecture("sm_80").architecture("sm_90").with(&recording).write("kernels.scan")?;
+//!
+//! let kernels = Precompiled::open(std::fs::read("kernels.scan")?)?;
+//! let limits = DeviceLimits::of("sm_90".parse()?);
+//! assert_eq!(kernels.missing(&recording, &limits)?, [""; 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A call that the program makes and the recording does not have is [`Error::NotPrecompiled`] where there is no NVRTC.
+//!
+//! # Architectures
+//!
 //! A cubin runs on devices of its own compute capability and of later ones with the same major number: `sm_80` serves
 //! `sm_86` and `sm_89` too, but not `sm_90`.
 
@@ -58,6 +88,11 @@ use std::{
 use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
+mod recording;
+
+pub(crate) use recording::Notes;
+pub use recording::Recording;
+
 use crate::{
     DiskCache, Error, Host, Outcome, Run, Scan, ScanOp,
     call::Task,
@@ -67,31 +102,45 @@ use crate::{
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`], a [`Reduce`](crate::Reduce), or a [`Run`] of one.
+/// What can be compiled ahead of time: a [`Scan`], a [`Reduce`](crate::Reduce), a [`Run`] of one, or the [`Recording`]
+/// of a program.
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;
 }
 
-/// An operator, and the scans or reductions to compile for it. [`Scan::kernels_like`] gives
-/// one.
-#[derive(Clone, Debug)]
+/// Operators, and the scans or reductions to compile for each. [`Scan::kernels_like`] gives those of one.
+#[derive(Clone, Debug, Default)]
 pub struct Wanted {
+    operators: Vec<OfOperator>,
+}
+
+/// An operator, and the scans or reductions to compile for it.
+#[derive(Clone, Debug)]
+struct OfOperator {
     operator: OpSource,
     tasks: Vec<Task>,
 }
 
 impl Wanted {
     pub(crate) fn new(operator: &impl ScanOp, tasks: Vec<Task>) -> Self {
-        Wanted { operator: operator.source(), tasks }
+        Wanted { operators: vec![OfOperator { operator: operator.source(), tasks }] }
     }
 
     /// The machine code of all kernels that it may need on a device, obtained as the device obtains it.
     pub(crate) fn machine_code(&self, limits: &DeviceLimits, stores: &Stores) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-        let of_task = |task| cuda::machine_code(&self.operator, task, limits, stores);
-        Ok(self.tasks.iter().map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
+        let tasks = self.operators.iter().flat_map(|of| of.tasks.iter().map(|task| (&of.operator, task)));
+        let of_task = |(operator, task)| cuda::machine_code(operator, task, limits, stores);
+        Ok(tasks.map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
     }
 
+    /// The sources of all kernels that it may need on a device, with their descriptions.
+    fn sources(&self, limits: &DeviceLimits) -> Result<Vec<(String, KernelSource)>, Error> {
+        Ok(self.operators.iter().map(|of| of.sources(limits)).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+}
+
+impl OfOperator {
     /// The sources of all kernels that it may need on a device, with their descriptions.
     fn sources(&self, limits: &DeviceLimits) -> Result<Vec<(String, KernelSource)>, Error> {
         let of_task = |task| cuda::sources(&self.operator, task, limits);
@@ -146,7 +195,7 @@ impl<Op: ScanOp, R: Outcome> Precompile for Run<'_, Op, Host, R> {
 #[must_use = "nothing is compiled until `compile` or `write`"]
 pub struct Bundle {
     targets: Vec<Result<DeviceLimits, Error>>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<OfOperator>,
     cache: Option<DiskCache>,
 }
 
@@ -171,12 +220,13 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels of a scan or a reduction, for all lengths. Those of runs that bring something differ from those
-    /// of others: `scan.rows(n)`, `scan.with_total()` name them. They are those of one slice of elements and one of
-    /// results, or of slices of the fields of a scan [`per_field`](Scan::per_field);
-    /// [`kernels_like`](Scan::kernels_like) has those of other arrays.
+    /// Adds the kernels of a scan or a reduction, or of all calls of a [`Recording`], for all lengths.
+    ///
+    /// Those of runs that bring something differ from those of others: `scan.rows(n)`, `scan.with_total()` name them.
+    /// They are those of one slice of elements and one of results, or of slices of the fields of a scan
+    /// [`per_field`](Scan::per_field); [`kernels_like`](Scan::kernels_like) has those of other arrays.
     pub fn with(mut self, what: &impl Precompile) -> Self {
-        self.wanted.push(what.wanted());
+        self.wanted.extend(what.wanted().operators);
         self
     }
 
@@ -377,7 +427,8 @@ impl Precompiled {
         &self.kernels
     }
 
-    /// The names of the kernel modules that a scan or a reduction needs on a device and that are missing here.
+    /// The names of the kernel modules that a scan, a reduction, or a [`Recording`] needs on a device and that are
+    /// missing here.
     ///
     /// # Errors
     ///

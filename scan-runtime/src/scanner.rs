@@ -9,6 +9,7 @@ use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, P
 use crate::{Error, Reduce, Scan, ScanOp, cpu, generate};
 #[cfg(feature = "cuda")]
 use crate::{
+    aot::Notes,
     cuda::{self, CacheStats, CudaDevice},
     host::side::Estimate,
     nvrtc,
@@ -41,7 +42,7 @@ pub struct Scanner {
 }
 
 /// The CPU, where it was chosen and nothing is said about a device.
-pub(crate) static CPU: Engine = Engine::Cpu { reason: None, limits: DeviceLimits::H200 };
+pub(crate) static CPU: Engine = Engine::cpu(None, DeviceLimits::H200);
 
 /// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
@@ -51,6 +52,9 @@ pub(crate) enum Engine {
     Cpu {
         reason: Option<Arc<Error>>,
         limits: DeviceLimits,
+        /// What a device would load, if that is recorded.
+        #[cfg(feature = "cuda")]
+        notes: Option<Notes>,
     },
 }
 
@@ -94,6 +98,15 @@ pub enum HostMemory {
 }
 
 impl Engine {
+    const fn cpu(reason: Option<Arc<Error>>, limits: DeviceLimits) -> Self {
+        Engine::Cpu {
+            reason,
+            limits,
+            #[cfg(feature = "cuda")]
+            notes: None,
+        }
+    }
+
     pub(crate) fn backend(&self) -> Backend {
         match self {
             #[cfg(feature = "cuda")]
@@ -175,7 +188,7 @@ impl Scanner {
             Ok(value) => Err(Error::DeviceVariable { value }),
             Err(_) => {
                 let reason = Some(Arc::new(Error::WithoutCuda));
-                Ok(Scanner::on(Engine::Cpu { reason, limits: DeviceLimits::H200 }))
+                Ok(Scanner::on(Engine::cpu(reason, DeviceLimits::H200)))
             }
         }
     }
@@ -214,7 +227,23 @@ impl Scanner {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cpu_for(limits: DeviceLimits) -> Self {
-        Scanner::on(Engine::Cpu { reason: None, limits })
+        Scanner::on(Engine::cpu(None, limits))
+    }
+
+    #[cfg(feature = "cuda")]
+    /// A scanner on the CPU that notes what a device with these limits would load.
+    pub(crate) fn recorded(limits: DeviceLimits) -> Self {
+        Scanner::on(Engine::Cpu { reason: None, limits, notes: Some(Notes::default()) })
+    }
+
+    #[cfg(feature = "cuda")]
+    /// What it has noted, if it records.
+    #[inline]
+    pub(crate) fn notes(&self) -> Option<&Notes> {
+        match self.engine.as_deref()? {
+            Engine::Cpu { notes, .. } => notes.as_ref(),
+            Engine::Cuda(_) => None,
+        }
     }
 
     /// The device that this scanner runs on, and why. With a GPU, [`Scan::backend_for`] says where a call over host

@@ -12,12 +12,10 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis};
 mod plan;
 mod reduced;
 
-use super::{Call, HostPlaces, HostTotals, Initial, Progress, Request, ScanProgress, Task, Totals};
+use super::{Call, HostPlaces, HostTotals, Initial, LoadsKernels, Progress, Request, ScanProgress, Task, Totals};
 use crate::{
     Error,
-    cuda::{
-        CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, OwnStream, Places, SideBuffers, driver_error, in_chunks,
-    },
+    cuda::{CudaDevice, DeviceMemory, HostMemory, InOut, OwnStream, Places, SideBuffers, driver_error, in_chunks},
     heads::{HeadKind, InitialValues},
 };
 pub(crate) use plan::Chunk;
@@ -84,6 +82,11 @@ impl<'h> Each<'h> {
     }
 }
 
+/// Whether kernels are neither there nor can be compiled.
+fn is_of_no_compiler(error: &Error) -> bool {
+    matches!(error, Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. } | Error::NotPrecompiled { .. })
+}
+
 /// Chunks are done.
 struct Reported<'r> {
     progress: Option<&'r Progress>,
@@ -111,8 +114,8 @@ impl<'r> Reported<'r> {
 }
 
 impl Call<'_> {
-    /// What goes through the device at once of `len` elements; `None` where all do. Chunks have kernels of their own,
-    /// which are not compiled ahead of time: without NVRTC all elements go at once.
+    /// What goes through the device at once of `len` elements; `None` where all do. Chunks have kernels of their own:
+    /// without these and without NVRTC all elements go at once.
     pub(super) fn chunks(&self, device: &CudaDevice, host: &HostPlaces) -> Result<Option<Vec<Chunk>>, Error> {
         let (len, most) = (host.len, device.chunk(host.element_bytes()));
         if len <= most {
@@ -130,7 +133,7 @@ impl Call<'_> {
         for (index, chunk) in chunks.iter().enumerate() {
             let spec = host.request(self.request_of_chunk(&chunk.content, index + 1 == chunks.len())).spec();
             match device.kernels(self.op, &Task::Scan(spec, self.shape()), chunk.len as u64) {
-                Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(false),
+                Err(error) if is_of_no_compiler(&error) => return Ok(false),
                 found => found.map(drop)?,
             }
         }
@@ -148,10 +151,18 @@ impl Call<'_> {
     }
 
     /// Every kernel that runs of up to `len` elements need, in chunks or not.
-    pub(crate) fn load_chunks(&self, device: &CudaDevice, len: usize) -> Result<Vec<Arc<Kernels>>, Error> {
+    pub(crate) fn load_chunks<D: LoadsKernels>(&self, device: &D, len: usize) -> Result<Vec<D::Kernels>, Error> {
         let (task, heads) = (self.task(), self.request.heads);
         if let (Task::Columns(..), Some(along)) = (&task, self.along) {
-            return device.all_kernels_of_columns(self.op, &task, along.layout());
+            let mut kernels = device.load_all_columns(self.op, &task, along.layout())?;
+            let most = device.chunk(self.op.element_bytes());
+            let chunks = plan::chunks_of_columns(&along.axis, most, self.request.order)?;
+            for Chunk { content, columns, .. } in chunks.iter().flatten() {
+                let Some(columns) = columns else { continue };
+                let of_chunk = Task::Columns(self.request_of_columns(content).spec(), self.shape());
+                kernels.extend(device.load_all_columns(self.op, &of_chunk, columns)?);
+            }
+            return Ok(kernels);
         }
         let most = device.chunk(self.op.element_bytes());
         let mut kernels = device.load_up_to(self.op, &task, len.min(most))?;
@@ -168,7 +179,7 @@ impl Call<'_> {
             for content in contents {
                 let of_chunk = Task::Scan(self.request_of_chunk(&content, false).spec(), self.shape());
                 match device.load_up_to(self.op, &of_chunk, most) {
-                    Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => {
+                    Err(error) if is_of_no_compiler(&error) => {
                         kernels.extend(device.load_up_to(self.op, &task, len)?);
                         return Ok(kernels);
                     }

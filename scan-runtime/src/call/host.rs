@@ -48,7 +48,7 @@ impl HostPlaces {
     }
 
     /// The request of a call over these arrays.
-    pub(super) fn request(&self, request: Request) -> Request {
+    pub(crate) fn request(&self, request: Request) -> Request {
         let Some((input, output)) = self.kinds else { return request };
         Request { layouts: request.layouts.with_kinds(input, output), ..request }
     }

@@ -5,6 +5,8 @@
 mod chunks;
 #[cfg(feature = "cuda")]
 mod host;
+#[cfg(feature = "cuda")]
+mod loads;
 mod progress;
 mod request;
 mod task;
@@ -15,6 +17,8 @@ use scan_codegen::{Overrides, PlanError, ScanSpec};
 pub(crate) use chunks::Chunk;
 #[cfg(feature = "cuda")]
 pub(crate) use host::{HostPlaces, HostTotals};
+#[cfg(feature = "cuda")]
+pub(crate) use loads::LoadsKernels;
 pub(crate) use progress::Progress;
 pub use progress::{ProgressFlow, ScanProgress};
 pub(crate) use request::{Initial, Layouts, Request, Totals};

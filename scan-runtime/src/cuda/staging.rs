@@ -104,6 +104,13 @@ impl Staging {
         self
     }
 
+    /// The most elements of this size in a chunk.
+    pub(crate) fn chunk(&self, element_bytes: usize) -> usize {
+        let most = (self.chunk_bytes / element_bytes.max(1)).max(1);
+        // Its beginning has the alignment of the whole, unless segments end elsewhere.
+        if most > CHUNK_GRAIN { most - most % CHUNK_GRAIN } else { most }
+    }
+
     /// The maximum number of bytes of device memory that a call keeps for the next one.
     pub fn with_kept_bytes(mut self, bytes: u64) -> Self {
         self.kept_bytes = bytes;
@@ -247,9 +254,7 @@ type Enqueue<'a> = &'a dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>;
 impl CudaDevice {
     /// The most elements of this size in a chunk.
     pub(crate) fn chunk(&self, element_bytes: usize) -> usize {
-        let most = (self.staging.chunk_bytes / element_bytes.max(1)).max(1);
-        // Its beginning has the alignment of the whole, unless segments end elsewhere.
-        if most > CHUNK_GRAIN { most - most % CHUNK_GRAIN } else { most }
+        self.staging.chunk(element_bytes)
     }
 
     /// Copies host memory to the device, lets `enqueue` use it on a stream, and copies the results back. All is done on

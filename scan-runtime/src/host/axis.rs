@@ -130,9 +130,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         wants: Wants<Op::Carry>,
     ) -> Result<(), Error> {
         let (axis, layout, totals) = (&along.axis, &along.layout, wants.pointer());
-        let mut call = self.call(wants.totals()).over(layouts);
-        // A reduction takes the totals of a scan.
-        call.request.reduction = None;
+        let call = self.scan_call(wants.totals(), layouts);
         if let Some(values) = self.initial_values() {
             check_initial_values(values.len(), axis.columns())?;
         }
@@ -149,6 +147,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         match self.engine(axis.len()) {
             Engine::Cpu { .. } => {
+                #[cfg(feature = "cuda")]
+                self.note_scan(memory, axis.len(), layouts, &wants)?;
                 let has_values = call.request.initial == Initial::Each || !totals.is_null();
                 match has_values || self.options.overrides.is_some() {
                     true => self.columns_plan(wants.totals()).map(drop)?,

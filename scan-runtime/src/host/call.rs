@@ -91,6 +91,14 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         self.options.call(self.heads, self.along.known().map(|along| &**along), totals)
     }
 
+    /// The scan that a device does of such arrays. A reduction of rows or columns, or of other arrays than a slice,
+    /// takes its totals.
+    pub(super) fn scan_call(&self, totals: Totals, layouts: Layouts) -> Call<'_> {
+        let mut call = self.call(totals).over(layouts);
+        call.request.reduction = None;
+        call
+    }
+
     /// The totals that a run gives, which the caller asks for or has a place for.
     pub(crate) fn wanted(&self, asked: Totals) -> Totals {
         match (asked, &self.totals) {
@@ -275,13 +283,26 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
     }
 
+    /// Whether a device runs it; or else the CPU, but for a recording of what a device would do.
+    #[inline]
+    fn is_for_device(&self, len: usize) -> bool {
+        match self.engine(len) {
+            #[cfg(feature = "cuda")]
+            Engine::Cpu { notes, .. } => notes.is_some(),
+            #[cfg(not(feature = "cuda"))]
+            Engine::Cpu { .. } => false,
+            #[cfg(feature = "cuda")]
+            Engine::Cuda(_) => true,
+        }
+    }
+
     /// What `HostInput::hold` needs to know.
     #[inline]
     pub(super) fn lanes_of(&self, input: usize, len: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
         // Kernels of columns read indices in memory.
         let along = self.along.known();
-        let memory = !matches!(self.engine(len), Engine::Cpu { .. })
-            && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
+        let memory =
+            self.is_for_device(len) && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
         let row = match self.heads.kind {
             HeadKind::Rows { len } if along.is_none() => len,
             _ => input,
@@ -388,9 +409,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// the other.
     fn goes_by_parts(&self, len: usize, wants: &Wants<Op::Carry>) -> bool {
         let is_flat = self.along.known().is_none() && self.heads.kind.is_none() && self.initial_values().is_none();
-        let on_cpu = matches!(self.engine(len), Engine::Cpu { .. });
         is_flat
-            && on_cpu
+            && !self.is_for_device(len)
             && !matches!(wants, Wants::PerSegment(_))
             && self.options.order == cpu::Order::Forward
             && self.options.progress.is_none()
@@ -546,6 +566,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             // SAFETY: the caller vouches for the memory.
             return unsafe { self.run_columns(along, memory, layouts, wants) }.map(|()| None);
         }
+        #[cfg(feature = "cuda")]
+        if !has_values && !matches!(wants, Wants::PerSegment(_)) {
+            self.note_scan(memory, len, layouts, &wants)?;
+        }
         match (has_values, wants) {
             (true, Wants::Last) => Err(PlanError::TotalOfEach.into()),
             (true, _) | (_, Wants::PerSegment(_)) => {
@@ -634,14 +658,16 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         match self.engine(len) {
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) if len > 0 => {
-                let mut call = self.call(wants.totals()).over(layouts);
-                // A reduction of rows takes the totals of a scan.
-                call.request.reduction = None;
+                let call = self.scan_call(wants.totals(), layouts);
                 let totals = HostTotals::per_segment(wants.pointer(), count);
                 // SAFETY: the caller vouches for the memory.
                 unsafe { call.scan_on_device(device, &memory.host(len), totals) }
             }
             _ => {
+                #[cfg(feature = "cuda")]
+                if len > 0 {
+                    self.note_scan(memory, len, layouts, &wants)?;
+                }
                 self.check_planned(wants.totals())?;
                 let _span = tells_of_calls().then(|| computing::<Op>(len));
                 let Options { op, kind, order, initial_value, .. } = self.options;

@@ -7,11 +7,27 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays};
 use super::{HostCall, call::Wants};
 use crate::{
     Error, ScanOp,
-    call::{HostPlaces, HostTotals, Layouts, Totals},
+    call::{Call, HostPlaces, HostTotals, Layouts, Totals},
     cpu::{self, Both, Memory, Reader, Unwritten},
     cuda::CudaDevice,
     room::room,
 };
+
+/// Whether the kernel of reductions reduces it to one result: it reads one array, in its order. Else a scan gives the
+/// total.
+pub(super) fn is_of_trees(call: &Call<'_>, host: &HostPlaces) -> bool {
+    call.request.is_of_trees() && host.kinds.is_none()
+}
+
+/// The memory of a scan that gives the total and writes no results.
+pub(super) fn of_total<Op: ScanOp>(
+    input: impl Reader<Op::Input>,
+    len: usize,
+    layouts: Layouts,
+) -> (HostPlaces, Layouts) {
+    let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+    (Memory::<Op>::host(Both { input, output: Unwritten }, len), Layouts { output, ..layouts })
+}
 
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// Scans on a device.
@@ -34,9 +50,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             true => (Totals::Last, HostTotals::last(&mut total)),
             false => (Totals::None, HostTotals::NONE),
         };
-        let mut call = self.call(wanted).over(layouts);
-        // A reduction of other arrays than a slice takes the total of a scan.
-        call.request.reduction = None;
+        let call = self.scan_call(wanted, layouts);
         // SAFETY: the caller vouches for the host memory.
         unsafe { call.scan_on_device(device, host, totals)? };
         // SAFETY: the kernels have written the total if that was asked of them.
@@ -58,22 +72,26 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let mut result = MaybeUninit::<Op::Output>::uninit();
         let host = Memory::<Op>::host(Both { input, output: result.as_mut_ptr() }, len);
         let call = self.call(Totals::None).over(layouts);
-        if call.request.is_of_trees() && host.kinds.is_none() {
+        if is_of_trees(&call, &host) {
             // SAFETY: the caller vouches for the input, and there is room for the result, which is written.
             return unsafe {
                 call.reduce_on_device(device, &host)?;
                 Ok(result.assume_init())
             };
         }
-        // The kernel of reductions reads one array, in its order. Else a scan gives the total.
-        let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
-        let host = Memory::<Op>::host(Both { input, output: Unwritten }, len);
+        let (host, layouts) = of_total::<Op>(input, len, layouts);
         // SAFETY: the caller vouches for the input; results have no memory.
-        let total = unsafe { self.run_on_device(device, &host, Layouts { output, ..layouts }, Wants::Last)? };
+        let total = unsafe { self.run_on_device(device, &host, layouts, Wants::Last)? };
         match total {
             Some(total) => cpu::project(&*self.options.op, total),
             None => self.options.result_of_nothing(),
         }
+    }
+
+    /// The call that reduces segments.
+    pub(super) fn segments_call(&self, host: &HostPlaces, layouts: Layouts) -> Call<'_> {
+        let call = self.call(Totals::None).over(layouts);
+        Call { request: host.request(call.request), ..call }
     }
 
     /// Reduces each segment on a device. `of_nothing` gives the result of an empty one.
@@ -97,7 +115,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             let host = Memory::<Op>::host(Both { input, output: results.as_mut_ptr() }, len);
             // What kernels write for segments without elements is replaced.
             let any_result = vec![0; size_of::<Op::Output>()];
-            let call = self.call(Totals::None).over(layouts);
+            let call = self.segments_call(&host, layouts);
             // SAFETY: the caller vouches for the input, and there is room for a result of each segment.
             unsafe { call.reduce_segments_on_device(device, &host, segments, &any_result)? };
         }

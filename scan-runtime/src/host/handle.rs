@@ -95,11 +95,13 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         let output = if self.options.reduction.is_some() { Layouts::default().output } else { layouts.output };
         let call = self.call(self.wanted(asked)).over(Layouts { output, ..layouts });
         call.check()?;
+        #[cfg(feature = "cuda")]
+        self.note(|| call, max_len)?;
         let _kernels = match self.engine(max_len) {
             Engine::Cpu { .. } => Vec::new(),
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) => {
-                call.load_chunks(device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
+                call.load_chunks(&**device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
             }
         };
         let (options, request, along) = (self.options.clone(), call.request, self.along.known().cloned());

@@ -9,6 +9,8 @@ mod handle;
 mod kernels_like;
 mod memory;
 mod plan;
+#[cfg(feature = "cuda")]
+mod recorded;
 mod reduce;
 mod run;
 #[cfg(feature = "cuda")]

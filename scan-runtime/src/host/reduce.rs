@@ -34,6 +34,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
         let Options { op, order, initial_value, .. } = self.options;
         #[cfg(feature = "cuda")]
+        if len > 0 {
+            self.note_reduction(I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>())?;
+        }
+        #[cfg(feature = "cuda")]
         if let (Engine::Cuda(device), 1..) = (self.engine(len), len) {
             // SAFETY: what is held has so many items.
             return unsafe { self.reduce_on_device(device, I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>()) };
@@ -97,8 +101,13 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
         let segments = segments(&self.heads, len);
         #[cfg(feature = "cuda")]
+        let layouts = arrays::<Op, I, &mut [Op::Output]>();
+        #[cfg(feature = "cuda")]
+        if segments.iter().any(|segment| !segment.is_empty()) {
+            self.note_segments(I::at(&held), len, layouts)?;
+        }
+        #[cfg(feature = "cuda")]
         if let Engine::Cuda(device) = self.engine(len) {
-            let layouts = arrays::<Op, I, &mut [Op::Output]>();
             // SAFETY: what is held has so many items.
             return unsafe {
                 self.reduce_segments_on_device(device, I::at(&held), len, layouts, &segments, of_nothing)

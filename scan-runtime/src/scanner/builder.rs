@@ -143,10 +143,8 @@ impl ScannerBuilder {
                 Ok(index) => cuda(index, HostMemory::OnDevice),
                 Err(_) => Err(Error::DeviceVariable { value }),
             },
-            (None, Err(_)) => Ok(cuda(0, HostMemory::Faster).unwrap_or_else(|error| {
-                let limits = DeviceLimits::H200;
-                Scanner::on(Engine::Cpu { reason: Some(Arc::new(error)), limits })
-            })),
+            (None, Err(_)) => Ok(cuda(0, HostMemory::Faster)
+                .unwrap_or_else(|error| Scanner::on(Engine::cpu(Some(Arc::new(error)), DeviceLimits::H200)))),
         }
     }
 }

@@ -131,6 +131,15 @@ fn segments(kinds: &mut Kinds) {
         },
     );
     kinds.add(
+        "chunks_reduce_indices",
+        "layer.by_offsets(&offsets).run((arrays::indices(), &tokens)), of segments longer than a chunk",
+        |calls| {
+            let (tokens, offsets) = (vec![1_u32; LEN], offsets(LEN, 7_000));
+            let layer = scanner_with(staging())?.reduce(Recurrence);
+            calls.twice(|| layer.by_offsets(&offsets).run((indices(), &tokens)))
+        },
+    );
+    kinds.add(
         "chunks_reduce_reversed",
         "sum.reverse().by_offsets(&offsets), of segments longer than a chunk",
         |calls| {

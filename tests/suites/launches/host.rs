@@ -1,7 +1,10 @@
 //! Calls with host slices.
 
-use scan_runtime::{Error, ScanOp, Table, ops, scan_op};
-use scan_tests::operators::{AffineU32, MapU32};
+use scan_runtime::{Error, ScanOp, Table, arrays, ops, scan_op};
+use scan_tests::{
+    columns::Recurrence,
+    operators::{AffineU32, MapU32},
+};
 
 use crate::kinds::{FEW, Kinds, MANY, bitmap, bits, flags, floats, keys, lasts, offsets, scanner, zeros};
 
@@ -261,6 +264,10 @@ fn reductions(kinds: &mut Kinds) {
         let (sum, input) = (scanner()?.reduce(ops::sum::<f32>()), floats(FEW));
         let sum = sum.rows(100);
         calls.gives(&lasts(&input, 100), || sum.run(&input))
+    });
+    kinds.add("host_reduce_rows_of_indices", "layer.rows(100).run((arrays::indices(), &tokens))", |calls| {
+        let (layer, tokens) = (scanner()?.reduce(Recurrence), vec![1_u32; FEW]);
+        calls.twice(|| layer.rows(100).run((arrays::indices(), &tokens)))
     });
     kinds.add("host_reduce_rows_each", "sum.rows(100).init_each(&values).run(&input)", |calls| {
         let (input, values) = (floats(FEW), floats(FEW / 100));

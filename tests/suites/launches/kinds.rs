@@ -178,7 +178,11 @@ pub(crate) struct OnStream {
 impl OnStream {
     /// On a stream whose slices record no events: what a call does by itself is then what is recorded.
     pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
-        let scanner = scanner()?;
+        OnStream::of(scanner()?)
+    }
+
+    /// The same with this scanner.
+    pub(crate) fn of(scanner: Scanner) -> Result<Self, Box<dyn Error>> {
         let context = scanner.context().ok_or("no context")?;
         // SAFETY: all work of this context is on one stream.
         unsafe { context.disable_event_tracking() };

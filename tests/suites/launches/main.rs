@@ -4,6 +4,7 @@
 //! A snapshot has the calls of a kind in order, each below its heading: the first one, which makes what it needs, and
 //! the same call again, which finds it made.
 
+mod ahead_of_time;
 mod axis;
 mod chunks;
 mod columns;
@@ -30,6 +31,8 @@ fn main() -> ExitCode {
     }
     // SAFETY: no other thread runs yet, and nothing has loaded the driver.
     let started = unsafe { driver::start() };
+    // SAFETY: as above.
+    unsafe { ahead_of_time::hide_compiler() };
     // The CPU's side of host memory works on the main thread.
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
     let alone = alone.map_err(|error| error.to_string());
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     sides::add(&mut kinds);
     tour::add(&mut kinds);
     recorder::add(&mut kinds);
+    ahead_of_time::add(&mut kinds);
     // The recorder serves one thread.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, kinds.trials()).exit_code()

@@ -12,7 +12,7 @@ use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Plan, Strategy};
 use scan_runtime::{
     __private::machine_code,
     Axis, Error, ScanOp, Scanner, Table,
-    aot::{Bundle, Precompile, Precompiled},
+    aot::{Bundle, Precompile, Precompiled, Recording},
     arrays, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{nvrtc as fetch_nvrtc, target_dir};
@@ -215,6 +215,44 @@ fn kernels_along_an_axis_are_compiled_ahead_of_time() {
 #[test]
 fn the_same_scans_give_the_same_bytes() {
     assert!(bundle().compile().unwrap() == *BYTES);
+}
+
+/// The calls of a program give the bundle that a list of its scans gives, to the byte.
+#[test]
+fn a_recording_has_the_scans_that_were_run_and_no_other() {
+    fetch_nvrtc().unwrap();
+    let recording = Recording::new();
+    let scanner = recording.scanner().clone();
+    for _ in 0..2 {
+        assert_eq!(scanner.scan(ops::sum::<f32>()).exclusive().run(&[1.0, 2.0]).unwrap(), [0.0, 1.0]);
+        let maxima = scanner.scan(ops::max::<i64>()).init(1);
+        assert_eq!(maxima.by_keys(&[3_u16, 3, 4]).run(&[0, 5, 2]).unwrap(), [1, 5, 2]);
+        assert_eq!(scanner.reduce(ops::min::<u8>()).run(&[3, 1, 2]).unwrap(), 1);
+    }
+    let recorded = Bundle::new().architecture("sm_80").architecture("sm_90").with(&recording);
+    assert!(recorded.compile().unwrap() == *BYTES);
+    assert!(is_whole(&recording, &limits("sm_86")));
+    assert_eq!(scanner.scan(ops::sum::<f32>()).run(&[1.0, 2.0]).unwrap(), [1.0, 3.0]);
+    assert!(!is_whole(&recording, &limits("sm_86")));
+    // Only the scanners of a recording are recorded.
+    assert!(is_whole(&Recording::new(), &limits("sm_75")));
+}
+
+#[test]
+fn what_a_device_does_not_support_is_an_error_of_the_recorded_call_or_of_the_bundle() {
+    fetch_nvrtc().unwrap();
+    let block = BlockScan::coarsened(Network::WarpShuffle);
+    let ahead = |recording: &Recording| {
+        let scan = recording.scanner().scan(ops::sum::<i32>());
+        let scan = scan.strategy(Strategy { block, carry: Carry::LookAhead });
+        scan.run(&[1, 2]).map_err(|error| error.to_string())
+    };
+    let (older, newer) = (Recording::for_device(limits("sm_80")), Recording::for_device(limits("sm_90")));
+    let refused = ahead(&older).unwrap_err();
+    assert!(refused.contains("compute capability 9.0"), "{refused}");
+    assert_eq!(ahead(&newer).unwrap(), [1, 3]);
+    let refused = Bundle::new().architecture("sm_80").with(&newer).compile().unwrap_err().to_string();
+    assert!(refused.contains("compute capability 9.0"), "{refused}");
 }
 
 #[test]

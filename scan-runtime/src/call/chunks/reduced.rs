@@ -4,6 +4,7 @@
 use std::{ops::Range, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
+use scan_codegen::{ArrayKind, ArrayKinds};
 
 use super::{Chunk, Content, Each, HostPlaces, Reported, plan::in_order};
 use crate::{
@@ -60,7 +61,8 @@ impl Call<'_> {
     ) -> Result<(), Error> {
         // The input is read; what is not a part of a segment writes results of its own.
         let host = HostPlaces { in_place: false, ..*host };
-        let inputs = HostPlaces { output: Few::default(), ..host };
+        let kinds = host.kinds.map(|(inputs, _)| (inputs, ArrayKinds::new([ArrayKind::NoMemory])));
+        let inputs = HostPlaces { output: Few::default(), kinds, ..host };
         let order = self.request.order;
         let mut chunks = chunks_of_segments(segments, device.chunk(host.element_bytes()), order);
         let parts: Vec<Chunk> = chunks.extract_if(.., |chunk| chunk.is_part()).collect();
