@@ -53,9 +53,9 @@ use crate::{
 /// # Device memory
 ///
 /// Calls over device memory need a device, so they cannot be recorded. Over slices they need the kernels of the same
-/// call over host memory: record that call. Reductions along an axis, and of several arrays to one result, need others.
-/// So do arrays that are gathered, scattered or computed, which the host prepares in host memory: add
-/// [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`, `init_late` and `len_from` cannot be
+/// call over host memory: record that call. Reductions along an axis, from the right, of several arrays to one result,
+/// and into several arrays need others. So do arrays that are gathered, scattered or computed, which the host prepares
+/// in host memory: add [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`, `init_late` and `len_from` cannot be
 /// compiled ahead of time.
 ///
 /// # Side

@@ -2,10 +2,11 @@
 
 use scan_runtime::{
     Axis, BlockScan, Error, Network, Reduce, Reduction, ScanKind, ScanOp, Scanner, Staging,
-    arrays::{scatter, scatter_by_output},
+    arrays::{indices, scatter, scatter_by_output},
     ops,
 };
 use scan_tests::{
+    columns::Recurrence,
     configure,
     lifting::{self, Lifting, Mapping},
     matrix::Register,
@@ -56,9 +57,24 @@ pub(crate) fn add(trials: &mut Trials) {
     });
     trials.add("reductions_of_device_memory_into_any_arrays", into_arrays);
     trials.add("reductions_from_the_right", from_the_right);
+    trials.add("reductions_by_segments_of_indices", of_indices);
     trials.add("reductions_of_segments_that_begin_with_values", from_values);
     trials.add("total_of_device_slices", totals::<PolynomialHash>);
     trials.add("total_of_device_slices_of_256_bytes", totals::<MatrixProduct<8>>);
+}
+
+/// An input without memory, of segments in one chunk and of such as are longer than a chunk.
+fn of_indices() -> Outcome {
+    let staging = Staging::default().with_chunk_bytes(20_000);
+    let scanner = Scanner::builder().device(0).staging(staging).build()?;
+    let (ours, theirs) = (scanner.reduce(Recurrence), Scanner::cpu().reduce(Recurrence));
+    for (len, row) in [(1_000, 100), (100_000, 20_000)] {
+        let tokens: Vec<u32> = inputs::<AffineU32>(len).into_iter().map(|map| map.b).collect();
+        let (found, expected) =
+            (ours.rows(row).run((indices(), &tokens))?, theirs.rows(row).run((indices(), &tokens))?);
+        ensure(found == expected, || format!("rows of {row} of {len} elements: {found:?}, not {expected:?}"))?;
+    }
+    Ok(())
 }
 
 /// Whole, by rows, by flags and of columns, by calls and by handles: into an array for each field, scattered, and at

@@ -75,7 +75,7 @@ const PROGRAM: &[Kind] = &[
     }),
     ("reductions", |scanner| {
         let (reduce, input) = (scanner.reduce(ops::max::<f32>()), floats(FEW));
-        given((reduce.run(&input)?, reduce.clone().init(3.0).run(&input)?))
+        given((reduce.run(&input)?, reduce.clone().init(3.0).run(&input)?, reduce.clone().reverse().run(&input)?))
     }),
     ("reductions by segments", |scanner| {
         let (reduce, input, offsets) = (scanner.reduce(ops::sum::<f32>()), floats(FEW), offsets(FEW, 70));
@@ -86,7 +86,8 @@ const PROGRAM: &[Kind] = &[
     ("several arrays", |scanner| {
         let (gates, tokens, mut states) = (vec![1_u32; FEW], vec![2_u32; FEW], vec![0_u32; FEW]);
         scanner.scan(Recurrence).run_into((&gates, &tokens), &mut states)?;
-        given((states, scanner.reduce(Recurrence).run((&gates, &tokens))?))
+        let reduce = scanner.reduce(Recurrence);
+        given((states, reduce.run((&gates, &tokens))?, reduce.rows(100).run((indices(), &tokens))?))
     }),
     ("gathered and scattered", |scanner| {
         let (values, mut results) = (floats(FEW), floats(FEW));
