@@ -82,7 +82,7 @@ pub enum PlanError {
         operator: String,
     },
     /// A result is to be made of a carry, and the operator makes results of inputs only.
-    #[error("operator `{operator}` has no `project`: add it to scan exclusively or to reduce")]
+    #[error("operator `{operator}` has no `project`: add `project` to scan exclusively or to reduce")]
     NoProject {
         /// The operator.
         operator: String,

@@ -76,7 +76,7 @@ fn an_emitter_makes_no_results_of_carries() {
         assert!(matches!(error, Some(Error::Plan(PlanError::NoProject { .. }))), "{index}: {error:?}");
     }
     let error = exclusive.run(&x).unwrap_err().to_string();
-    assert_eq!(error, "operator `Emitter` has no `project`: add it to scan exclusively or to reduce");
+    assert_eq!(error, "operator `Emitter` has no `project`: add `project` to scan exclusively or to reduce");
 
     // The totals are carries, which need none.
     let (output, total) = scanner.scan(Emitter).with_total().run(&x).unwrap();
