@@ -413,7 +413,7 @@ macro_rules! __scan_emits {
     };
 }
 
-/// What an operator has beside its `advance`.
+/// The functions of an operator that has `advance`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __scan_advances {

@@ -237,7 +237,7 @@ impl Scanner {
     }
 
     #[cfg(feature = "cuda")]
-    /// What it has noted, if it records.
+    /// The kernels that it has noted, if it records.
     #[inline]
     pub(crate) fn notes(&self) -> Option<&Notes> {
         match self.engine.as_deref()? {

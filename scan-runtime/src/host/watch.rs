@@ -31,7 +31,7 @@ impl<'p> Watch<'p> {
         Watch { progress, of, every, done, next: Mutex::new(every), stopped }
     }
 
-    /// So many elements are done. Reports that, unless all are.
+    /// Counts elements that are done. Reports their number, unless all are done.
     pub(crate) fn add(&self, elements: usize) {
         self.done.fetch_add(elements, Ordering::Relaxed);
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);

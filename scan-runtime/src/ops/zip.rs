@@ -24,7 +24,7 @@ pub type Zip<A, B> = Pair<
 /// Two operators over two inputs in one call: the first operator reads the first array of a tuple, the second one the
 /// second. Segments and places are the same for both.
 ///
-/// With [`first`](super::first) a reduction by keys writes the keys beside the results:
+/// With [`first`](super::first) a reduction by keys writes the keys next to the results:
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};

@@ -150,7 +150,7 @@ struct Address {
       host->trap(line); // a null pointer
     }
   }
-  // What lies there: `own_bytes` of it in memory of the thread's own, which hold a value's past too.
+  // Reads the bytes at the address: `own_bytes` in memory of the thread's own, which holds a value's past too.
   void read(void* to, std::size_t own_bytes, std::size_t bytes, std::size_t align, std::uint32_t line, Origin* origin) const {
     if (buffer == 0) {
       check(line);
