@@ -193,8 +193,8 @@ pub enum Error {
         /// The number of items that can be indexed.
         len: usize,
     },
-    /// A function for [`Scan::with_progress`](crate::Scan::with_progress) has ended the run. As many results as `done` are
-    /// written, not necessarily the first ones; the others are unspecified.
+    /// A function for [`Scan::with_progress`](crate::Scan::with_progress) has ended the run. As many results
+    /// as `done` are written, not necessarily the first ones; the others are unspecified.
     #[error("cancelled by the progress function when {done} of {of} elements were done")]
     Cancelled {
         /// The number of elements that are done.
