@@ -54,8 +54,8 @@ fn needs_counts(segments: &Segments) -> bool {
 pub struct LastResultsPlan {
     /// The device that it is for.
     pub device: DeviceLimits,
-    /// The reduction: where segments begin, its direction, and the arrays of its results. With an initial value for each segment,
-    /// which only offsets need here, an empty segment has the result of its own.
+    /// The reduction: where segments begin, its direction, and the arrays of its results. With an initial value for
+    /// each segment, which only offsets need here, an empty segment has the result of its own.
     pub spec: ScanSpec,
     /// Threads of a block.
     pub threads: u32,

@@ -202,8 +202,8 @@ pub enum Error {
         /// The number of elements of the input.
         of: usize,
     },
-    /// An index that the operator computes for a result is out of bounds of an array in host memory. It is the first one.
-    /// The content of the arrays is unspecified.
+    /// An index that the operator computes for a result is out of bounds of an array in host memory. It is the first
+    /// one. The content of the arrays is unspecified.
     #[error(
         "the operator places a result of element {element} at index {index} of array {array} of the output, out of \
          bounds for {len} items: use a longer array, skip a result by the largest index, or count indices in 64 bits"

@@ -11,8 +11,8 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`map`], [`pair`], [`zip`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
-//! the elements, [`flat_map`] gives several results of each.
+//! [`flip`], [`map`], [`pair`], [`zip`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps
+//! some of the elements, [`flat_map`] gives several results of each.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -297,8 +297,8 @@ impl<T: Bits> ScanOp for BitXor<T> {
 }
 
 operator! {
-    /// `a`: the first element of the array, or of each segment. It has no identity, so an exclusive scan needs an initial
-    /// value.
+    /// `a`: the first element of the array, or of each segment. It has no identity, so an exclusive scan needs an
+    /// initial value.
     First, first, ScanElement
 }
 

@@ -319,19 +319,19 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
 /// Options of scans and reductions.
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Goes from the last element to the first (of each segment, in a scan that restarts): output `i` is
-    /// `x[i] ∘ x[i+1] ∘ … ∘ x[n-1]`, or without `x[i]` if [exclusive](Scan::exclusive). The operands keep their order: what lies
-    /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
+    /// `x[i] ∘ x[i+1] ∘ … ∘ x[n-1]`, or without `x[i]` if [exclusive](Scan::exclusive). The operands keep their order:
+    /// what lies further left in memory is combined on the left. Segments are those of the scan that is not reversed.
     ///
     /// A reversed reduction is the total of that scan: `x[0] ∘ … ∘ x[n-1]`, and with an [initial value](Scan::init)
-    /// `x[0] ∘ … ∘ x[n-1] ∘ v`, a fold from the right. Without an initial value the result is that of the reduction from
-    /// the left, unless the operator has a `step`; floats may round in another way. On a GPU the kernels of scans reduce
-    /// from the right: [`reduction`](Scan::reduction) changes nothing, and a reduction of device memory allocates a result
-    /// for each element.
+    /// `x[0] ∘ … ∘ x[n-1] ∘ v`, a fold from the right. Without an initial value the result is that of the reduction
+    /// from the left, unless the operator has a `step`; floats may round in another way. On a GPU the kernels of scans
+    /// reduce from the right: [`reduction`](Scan::reduction) changes nothing, and a reduction of device memory
+    /// allocates a result for each element.
     ///
     /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
-    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads from
-    /// the right: `step` takes the last input first, and the left operand of `combine` is the part that was read first,
-    /// which is on the right in memory.
+    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads
+    /// from the right: `step` takes the last input first, and the left operand of `combine` is the part that was read
+    /// first, which is on the right in memory.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -371,9 +371,9 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     }
 
     /// Calls `report` as parts of a run over host memory are done: on a GPU after each
-    /// [chunk](crate::Staging::with_chunk_bytes), on the CPU after every few megabytes. The last report of a run without
-    /// an error has all elements. The reports of a run come one after the other, also from other threads; the run waits
-    /// for each. Runs over device memory do not report.
+    /// [chunk](crate::Staging::with_chunk_bytes), on the CPU after every few megabytes. The last report of a run
+    /// without an error has all elements. The reports of a run come one after the other, also from other threads; the
+    /// run waits for each. Runs over device memory do not report.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -138,12 +138,12 @@ impl Results<'_> {
             | Expr::ForLoop(_)
             | Expr::Macro(_) => self.visit_expr_mut(expr),
             Expr::Tuple(tuple) if tuple.elems.len() == 2 => {
-                // One of the items is left out, and what it does with it.
+                // One of the items is left out, and with it its effects.
                 if let Some(item) = tuple.elems.iter().find(|item| has_effects(item)) {
                     self.errors.at(
                         item,
-                        "`step` and `emit` each compute one item of this tuple, so neither may assign or leave: bind the value \
-                         by a `let` before it",
+                        "`step` and `emit` each compute one item of this tuple, so neither may assign or leave: bind \
+                         the value by a `let` before it",
                     );
                 }
                 if let Some(item) = tuple.elems.iter().nth(self.item) {
@@ -153,8 +153,8 @@ impl Results<'_> {
             _ => {
                 self.errors.at(
                     &*expr,
-                    "`advance` gives its two results as a tuple that is written in place: `(carry, output)`, with a value for \
-                     each",
+                    "`advance` gives its two results as a tuple that is written in place: `(carry, output)`, with a \
+                     value for each",
                 );
                 *expr = parse_quote!(loop {});
             }

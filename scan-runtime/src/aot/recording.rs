@@ -55,8 +55,8 @@ use crate::{
 /// Calls over device memory need a device, so they cannot be recorded. Over slices they need the kernels of the same
 /// call over host memory: record that call. Reductions along an axis, from the right, of several arrays to one result,
 /// and into several arrays need others. So do arrays that are gathered, scattered or computed, which the host prepares
-/// in host memory: add [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`, `init_late` and `len_from` cannot be
-/// compiled ahead of time.
+/// in host memory: add [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`, `init_late` and
+/// `len_from` cannot be compiled ahead of time.
 ///
 /// # Side
 ///

@@ -197,7 +197,7 @@ pub unsafe trait PlacedAt<P>: ScanElement {
     /// The first of the places that are not in an array of so many items, and do not skip an item.
     #[doc(hidden)]
     fn beyond(places: &P, len: usize) -> Option<i128>;
-    /// Writes what has a place in the array, and reports the others that do not skip an item.
+    /// Writes the items that have a place in the array. Reports the places of the others, unless they skip an item.
     #[doc(hidden)]
     fn put(self, places: P, array: Target<Self::Item>, beyond: &impl Fn(i128));
 }
@@ -327,7 +327,7 @@ impl Beyond {
         Beyond { element: AtomicUsize::new(usize::MAX), first: Mutex::new(None) }
     }
 
-    /// Keeps a place, unless that of an earlier element or array is kept already.
+    /// Keeps a place, unless one of an earlier element or array is kept already.
     #[cold]
     #[inline(never)]
     fn add(&self, element: usize, array: usize, place: i128, len: usize) {
@@ -349,7 +349,7 @@ impl Beyond {
     }
 }
 
-/// The arrays that are written, and what is remembered of it.
+/// The arrays that are written, and the first place that is in none of them.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Placing<Place, Items, Arrays> {

@@ -28,8 +28,8 @@ impl fmt::Display for ScanProgress {
     }
 }
 
-/// What a function for [`Scan::with_progress`](crate::Scan::with_progress) returns: nothing, or a [`ControlFlow`], which
-/// says whether the run goes on.
+/// What a function for [`Scan::with_progress`](crate::Scan::with_progress) returns: nothing, or a [`ControlFlow`],
+/// which says whether the run goes on.
 pub trait ProgressFlow {
     #[doc(hidden)]
     const SEALED: Sealed;

@@ -101,15 +101,15 @@ impl Request {
         }
     }
 
-    /// Whether it is a reduction that trees can do: of the whole, which reads and writes one slice each, in the order of
-    /// memory.
+    /// Whether it is a reduction that trees can do: of the whole, which reads and writes one slice each, in the order
+    /// of memory.
     pub(crate) fn is_of_trees(&self) -> bool {
         let is_whole = self.reduction.is_some() && self.heads.is_none();
         is_whole && self.order == Order::Forward && self.layouts == Layouts::default()
     }
 
-    /// The same of `len` elements of device memory. What trees cannot reduce is scanned as one row, whose last result is
-    /// the result.
+    /// The same of `len` elements of device memory. What trees cannot reduce is scanned as one row, whose last result
+    /// is the result.
     pub(crate) fn by_rows(self, len: usize) -> Self {
         match self.reduction {
             Some(_) if self.heads.is_none() && !self.is_of_trees() => Request { heads: HeadKind::Rows { len }, ..self },
@@ -117,8 +117,8 @@ impl Request {
         }
     }
 
-    /// The scan that a reduction takes its results of: those of columns are its totals, others the last of each segment.
-    /// A reduction that takes them of none, and a scan, are themselves.
+    /// The scan that a reduction takes its results of: those of columns are its totals, others the last of each
+    /// segment. A reduction that takes them of none, and a scan, are themselves.
     pub(crate) fn scanned(&self, of_columns: bool) -> Request {
         let Layouts { input, .. } = self.layouts;
         match (self.reduction, of_columns) {

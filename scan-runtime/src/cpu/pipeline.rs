@@ -44,7 +44,7 @@ pub(super) trait Chunks: Sync {
     fn at_once(&self, threads: usize) -> bool;
 
     /// Whether `threads` of them may work on the rest, and are expected to take less time than one, which has taken
-    /// so many seconds for an element.
+    /// `element` seconds for each element.
     unsafe fn gains_by(&self, threads: usize, rest: Range<usize>, element: f64) -> bool;
 
     /// Whether no further chunk is to be done.

@@ -2,8 +2,8 @@
 //!
 //! One thread moves the carry on, input by input. Others do not know the carry, and fold their inputs into a partial
 //! result: a function from carries to carries, which costs as much as a step or twenty times as much. The instructions
-//! of kernels do not tell which (`docs/tuning.md#the-cpu-backend`), so that a few inputs are folded on trial. The answer
-//! may differ from call to call. It is asked only where any grouping gives the same bits, and so results do not
+//! of kernels do not tell which (`docs/tuning.md#the-cpu-backend`), so that a few inputs are folded on trial. The
+//! answer may differ from call to call. It is asked only where any grouping gives the same bits, and so results do not
 //! depend on it.
 
 use std::time::Instant;
@@ -15,8 +15,8 @@ const TRIALS: usize = 3;
 /// The part of their time that threads work where they share a call.
 const SHARED: f64 = 0.8;
 
-/// Whether `threads` of them, which fold each input in `fold` seconds, are expected to take less time than one that takes
-/// `step` seconds for its step.
+/// Whether `threads` of them, which fold each input in `fold` seconds, are expected to take less time than one that
+/// takes `step` seconds for its step.
 pub(super) fn gains(step: f64, fold: f64, threads: usize) -> bool {
     fold < step * threads as f64 * SHARED
 }

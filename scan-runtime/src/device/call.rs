@@ -551,7 +551,7 @@ impl<'a> DeviceCall<'a> {
     ///
     /// # Safety
     ///
-    /// There is room for so many.
+    /// The output has room for `results`.
     unsafe fn write_results_of_nothing(&self, request: &Request, output: &[u64], results: usize) -> Result<(), Error> {
         let (stream, device) = (self.stream(), self.device()?);
         let values = match self.initial {

@@ -151,7 +151,8 @@ struct Address {
     }
   }
   // Reads the bytes at the address: `own_bytes` in memory of the thread's own, which holds a value's past too.
-  void read(void* to, std::size_t own_bytes, std::size_t bytes, std::size_t align, std::uint32_t line, Origin* origin) const {
+  void read(void* to, std::size_t own_bytes, std::size_t bytes, std::size_t align, std::uint32_t line,
+            Origin* origin) const {
     if (buffer == 0) {
       check(line);
       std::memcpy(to, (const void*)(std::intptr_t)offset, own_bytes);
@@ -169,11 +170,14 @@ struct Address {
     }
   }
   explicit operator bool() const { return buffer != 0 || offset != 0; }
-  explicit operator std::uint64_t() const { return buffer == 0 ? (std::uint64_t)offset : host->address(buffer, offset); }
+  explicit operator std::uint64_t() const {
+    return buffer == 0 ? (std::uint64_t)offset : host->address(buffer, offset);
+  }
 };
 
-// A pointer: an address with a type. A third of the functions that the compiler makes of a kernel are those of pointers and
-// references, once for each type. So `Address` does what needs no type, and functions that only call another are inlined.
+// A pointer: an address with a type. A third of the functions that the compiler makes of a kernel are those of pointers
+// and references, once for each type. So `Address` does what needs no type, and functions that only call another are
+// inlined.
 template <class T>
 struct Pointer : Address {
   Pointer() : Address{0, 0} {}

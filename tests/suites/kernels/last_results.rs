@@ -120,7 +120,8 @@ impl ScanOp for Placing {
     }
 }
 
-/// Results in one array; in one for each field; with two scattered and one that is not written; and at their own places.
+/// Results in one array; in one for each field; with two scattered and one that is not written; and at their own
+/// places.
 fn outputs() -> [ScanSpec; 4] {
     let by_field = ScanSpec::inclusive().reverse().with_arrays(Arrays::One, Arrays::PerField);
     let of = |kinds: [ArrayKind; 3]| by_field.clone().with_kinds(ArrayKinds::default(), ArrayKinds::new(kinds));

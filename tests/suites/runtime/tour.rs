@@ -88,8 +88,8 @@ fn one(_: u32) -> u32 {
     1
 }
 
-/// The keys of groups next to their results, in one call; and the number of each element within its segment, for which no
-/// memory is read.
+/// The keys of groups next to their results, in one call; and the number of each element within its segment, for which
+/// no memory is read.
 #[test]
 fn operators_over_an_array_each() -> Result<(), scan_runtime::Error> {
     let scanner = Scanner::cpu();

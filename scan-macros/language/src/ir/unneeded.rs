@@ -14,7 +14,7 @@ pub(crate) fn leave_out(body: &mut Vec<Statement>) {
     }
 }
 
-/// What is read.
+/// The variables that are read.
 #[derive(Default)]
 struct Reads {
     /// By results, conditions, assertions and the like.
@@ -63,7 +63,7 @@ impl Reads {
     }
 }
 
-/// Keeps what is needed; whether that was less than everything.
+/// Keeps the statements that are needed. Returns whether others were left out.
 fn keep(body: &mut Vec<Statement>, needed: &BTreeSet<String>) -> bool {
     let before = body.len();
     body.retain(|statement| match statement {
