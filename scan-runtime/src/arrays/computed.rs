@@ -381,22 +381,6 @@ impl<Place, Targets: Copy> Copy for ToPlaces<Place, Targets> {}
 
 macro_rules! on_host {
     (kind $index:tt) => { ArrayKind::Computed };
-    // Field 0 is the place.
-    (field $fields:ident 0) => { $fields.1 };
-    (field $fields:ident 1) => { $fields.2 };
-    (field $fields:ident 2) => { $fields.3 };
-    (field $fields:ident 3) => { $fields.4 };
-    (field $fields:ident 4) => { $fields.5 };
-    (field $fields:ident 5) => { $fields.6 };
-    (field $fields:ident 6) => { $fields.7 };
-    (field $fields:ident 7) => { $fields.8 };
-    (field $fields:ident 8) => { $fields.9 };
-    (field $fields:ident 9) => { $fields.10 };
-    (field $fields:ident 10) => { $fields.11 };
-    (field $fields:ident 11) => { $fields.12 };
-    (field $fields:ident 12) => { $fields.13 };
-    (field $fields:ident 13) => { $fields.14 };
-    (field $fields:ident 14) => { $fields.15 };
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: what is held has room for so many items of each field.
         unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized),*> HostOutput<T>
@@ -463,14 +447,15 @@ macro_rules! on_host {
             $($field: PlacedAt<Place>,)*
         {
             #[inline(always)]
+            #[allow(non_snake_case, reason = "each item is named like its type")]
             unsafe fn write(self, index: usize, value: T) {
-                let fields = value.into_fields();
-                let places = fields.0;
+                let (places, $($field),*) = value.into_fields();
+                // SAFETY: it is in what is held, which outlives the loops.
+                let kept = unsafe { &*self.beyond };
                 $(
                     let target = self.targets.$index;
-                    // SAFETY: what is held outlives the loops.
-                    let beyond = |place| unsafe { &*self.beyond }.add(self.first + index, $index + 1, place, target.len);
-                    on_host!(field fields $index).put(places, target, &beyond);
+                    let beyond = |place| kept.add(self.first + index, $index + 1, place, target.len);
+                    $field.put(places, target, &beyond);
                 )*
             }
             #[inline(always)]
