@@ -133,6 +133,11 @@ pub fn bytes_of<T: ScanElement>(value: &T) -> Vec<u8> {
     bytes
 }
 
+/// The same of a value, if there is one.
+pub(crate) fn bytes_of_any<T: ScanElement>(value: Option<T>) -> Option<Vec<u8>> {
+    value.as_ref().map(bytes_of)
+}
+
 /// Copies the bytes that carry a value, field by field, so that padding is never read.
 fn copy_fields(layout: &ElementType, from: *const u8, to: &mut [u8]) {
     use scan_codegen::ElementKind::*;

@@ -2,7 +2,7 @@
 
 use scan_codegen::{ElementType, OpSource};
 
-use crate::{Error, Parameters, ScanElement, element::bytes_of};
+use crate::{Error, Parameters, ScanElement, element::bytes_of_any};
 
 /// The associative operator of a scan, with its identity if it has one.
 ///
@@ -435,45 +435,49 @@ macro_rules! __scan_advances {
 
 /// The source of an operator, compared with its types: kernels that are made of another one would go astray in their memory.
 pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
-    let elements =
-        [expected::<Op::Input>(), expected::<Op::State>(), expected::<Op::Output>(), expected::<Op::Carry>()];
-    let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
-    let source = op.source();
-    if source.carry.is_some() && !op.is_machine() {
-        return Err(Error::FlippedStep { operator: source.name });
-    }
-    let source = check_source(source, elements, identity, start, &op.parameters())?;
-    match source.carry.is_some() == op.is_machine() {
-        true => Ok(source),
-        false => Err(Error::SourceMismatch { operator: source.name, what: "carry" }),
-    }
+    let facts = Facts {
+        layouts: [layout::<Op::Input>(), layout::<Op::State>(), layout::<Op::Output>(), layout::<Op::Carry>()],
+        identity: bytes_of_any(op.identity()),
+        start: bytes_of_any(op.start()),
+        parameters: op.parameters(),
+        is_machine: op.is_machine(),
+    };
+    check_source(op.source(), &facts)
+}
+
+/// What an operator says of itself in Rust.
+struct Facts {
+    /// The layouts of its types, where they are those of Rust: input, state, output and carry.
+    layouts: [Option<ElementType>; 4],
+    identity: Option<Vec<u8>>,
+    start: Option<Vec<u8>>,
+    parameters: Parameters,
+    is_machine: bool,
 }
 
 /// The layout of a type, if its size and alignment are those of the type.
-fn expected<T: ScanElement>() -> Option<ElementType> {
+fn layout<T: ScanElement>() -> Option<ElementType> {
     let layout = T::layout();
     (layout.size == size_of::<T>() && layout.align == align_of::<T>()).then_some(layout)
 }
 
 /// Not generic, so that it is compiled once and not for every operator.
-fn check_source(
-    source: OpSource,
-    [input, state, output, carry]: [Option<ElementType>; 4],
-    identity: Option<Vec<u8>>,
-    start: Option<Vec<u8>>,
-    parameters: &Parameters,
-) -> Result<OpSource, Error> {
+fn check_source(source: OpSource, facts: &Facts) -> Result<OpSource, Error> {
+    let Facts { layouts: [input, state, output, carry], identity, start, parameters, is_machine } = facts;
+    if source.carry.is_some() && !is_machine {
+        return Err(Error::FlippedStep { operator: source.name });
+    }
     let what = if Some(&source.input) != input.as_ref() {
         "input"
     } else if Some(&source.state) != state.as_ref() {
         "state"
     } else if Some(&source.output) != output.as_ref() {
         "output"
-    } else if source.identity != identity {
+    } else if source.identity != *identity {
         "identity"
-    } else if Some(source.initial()) != carry.as_ref() {
+    } else if Some(source.initial()) != carry.as_ref() || source.carry.is_some() != *is_machine {
         "carry"
-    } else if source.carry.as_ref().is_some_and(|carry| carry.start != start) {
+    } else if source.carry.as_ref().is_some_and(|carry| carry.start != *start) {
         "start"
     } else if source.parameters != parameters.layout(&source.name) {
         "parameters"

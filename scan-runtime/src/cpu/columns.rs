@@ -7,6 +7,7 @@ use scan_codegen::ColumnLayout;
 
 use super::{
     Memory, Order, Stop, begin, caught,
+    loops::{loops_by_hand, of},
     pipeline::{TO_MEASURE, WORTH_HELP},
     stopped, threads, try_each,
 };
@@ -90,7 +91,8 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     let values = ColumnValues { initial_value, ..values };
     let job = Job { op, kind, order, values, start, memory, length, steps };
     let is_shared = len >= SHARED && !memory.is_for_one_thread();
-    let strips = strips::<Op>(layout, if is_shared { threads() } else { 1 });
+    let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
+    let strips = strips(layout, size, if is_shared { threads() } else { 1 });
     let scan = |strip: &Strip| {
         // SAFETY: the caller vouches for the memory; no two strips have a column in common.
         caught(op, || unsafe { job.scan(strip) })?;
@@ -119,12 +121,12 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     try_each(parts.len() - first, |index| part(first + index))
 }
 
-/// Cuts the columns into strips, for so many threads.
-fn strips<Op: ScanOp>(layout: &ColumnLayout, threads: usize) -> Vec<Strip> {
+/// Cuts the columns into strips, for so many threads; an element, a result or a carry has up to `size` bytes. Not
+/// generic, so that it is compiled once and not for every operator.
+fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
     let (inner, strides) = dimensions.next().unwrap_or((1, [1; 3]));
     let bytes = if strides[..2] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
-    let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * threads);
     let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
@@ -155,21 +157,6 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     ///
     /// The strip is one of the layout's, and no other thread touches it.
     unsafe fn scan(&self, strip: &Strip) {
-        // SAFETY: the caller vouches for the strip.
-        unsafe {
-            match (self.kind, self.order) {
-                (ScanKind::Inclusive, Order::Forward) => self.scan_as::<false, false>(strip),
-                (ScanKind::Inclusive, Order::Reversed) => self.scan_as::<false, true>(strip),
-                (ScanKind::Exclusive, Order::Forward) => self.scan_as::<true, false>(strip),
-                (ScanKind::Exclusive, Order::Reversed) => self.scan_as::<true, true>(strip),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`scan`](Job::scan).
-    unsafe fn scan_as<const EXCLUSIVE: bool, const REVERSED: bool>(&self, strip: &Strip) {
         let mut carries: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
         let value_at = |column: usize| strip.first[2] + column * strip.strides[2];
@@ -178,25 +165,22 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             (None, Some(value)) => carries.resize(strip.columns, value),
             (None, None) => {
                 let Some(first) = rows.next() else { return };
-                let (input, output) = self.row::<REVERSED>(strip, first);
+                let (input, output) = self.row(strip, first);
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
                     unsafe {
                         let carry = self.op.carry_of(self.op.lift(self.memory.read(input + column * strip.strides[0])));
                         carries.push(carry);
-                        let result = self.op.project(if EXCLUSIVE { self.start.unwrap_or(carry) } else { carry });
+                        let result = self.op.project(self.start.unwrap_or(carry));
                         self.memory.write(output + column * strip.strides[1], result);
                     }
                 }
             }
         }
         let strides = [strip.strides[0], strip.strides[1]];
-        let columns = match strides {
-            [1, 1] => columns::<Op, M, EXCLUSIVE, REVERSED, true>,
-            _ => columns::<Op, M, EXCLUSIVE, REVERSED, false>,
-        };
+        let columns: Columns<Op, M> = of(self.kind, self.order, const { &loops_by_hand!(columns::<Op, M>) });
         for row in rows {
-            let (input, output) = self.row::<REVERSED>(strip, row);
+            let (input, output) = self.row(strip, row);
             // SAFETY: as above.
             unsafe { columns(self.op, self.memory, input, output, strides, &mut carries) };
         }
@@ -209,13 +193,17 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     }
 
     /// Where a row of a strip begins.
-    fn row<const REVERSED: bool>(&self, strip: &Strip, row: usize) -> (usize, usize) {
-        let row = if REVERSED { self.length - 1 - row } else { row };
+    fn row(&self, strip: &Strip, row: usize) -> (usize, usize) {
+        let row = if self.order == Order::Reversed { self.length - 1 - row } else { row };
         (strip.first[0] + row * self.steps[0], strip.first[1] + row * self.steps[1])
     }
 }
 
-/// Scans neighbouring elements of a row, which lie side by side if `DENSE`. Each is read before its result is written.
+/// A loop over neighbouring elements of a row: operator, memory, the first input and the first output, the strides from
+/// one column to the next, and the carries. Rust 1.88 finds no common type of the loops unless it is written.
+type Columns<Op, M> = unsafe fn(&Op, M, usize, usize, [usize; 2], &mut [<Op as ScanOp>::Carry]);
+
+/// Scans neighbouring elements of a row.
 ///
 /// A function of its own, and not of the job: so the compiler knows that no result is written to the operator or to the
 /// carries, and takes several columns at a time.
@@ -223,8 +211,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
 /// # Safety
 ///
 /// As for [`scan`](Job::scan).
-#[inline(never)]
-unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool, const DENSE: bool>(
+unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
     input: usize,
@@ -232,13 +219,32 @@ unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERS
     strides: [usize; 2],
     carries: &mut [Op::Carry],
 ) {
-    let strides = if DENSE { [1, 1] } else { strides };
-    let advance = if REVERSED { Op::advance_back } else { Op::advance };
+    // SAFETY: the caller vouches for the strip.
+    unsafe {
+        match strides {
+            // Inlined with these strides, so that vector registers are used.
+            [1, 1] => inlined_columns::<Op, M, EXCLUSIVE, REVERSED>(op, memory, input, output, [1, 1], carries),
+            _ => inlined_columns::<Op, M, EXCLUSIVE, REVERSED>(op, memory, input, output, strides, carries),
+        }
+    }
+}
+
+/// Each element is read before its result is written.
+#[inline(always)]
+unsafe fn inlined_columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+    op: &Op,
+    memory: M,
+    input: usize,
+    output: usize,
+    strides: [usize; 2],
+    carries: &mut [Op::Carry],
+) {
     for (k, carry) in carries.iter_mut().enumerate() {
         let before = *carry;
         // SAFETY: the caller vouches for the strip.
         unsafe {
-            let (after, result) = advance(op, before, memory.read(input + k * strides[0]));
+            let next = memory.read(input + k * strides[0]);
+            let (after, result) = if REVERSED { op.advance_back(before, next) } else { op.advance(before, next) };
             *carry = after;
             memory.write(output + k * strides[1], if EXCLUSIVE { op.project(before) } else { result });
         }

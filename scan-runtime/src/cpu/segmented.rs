@@ -356,26 +356,47 @@ unsafe fn marked<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSE
     begin: Op::Carry,
     extend: impl Fn(bool, Op::Carry, Op::Input) -> (Op::Carry, Op::Output),
 ) -> Op::Carry {
-    let len = range.len();
-    // The bit of the next element is the lowest one, or from the last to the first the highest.
-    let mut mask = if REVERSED { mask.checked_shl(u64::BITS - len as u32).unwrap_or(0) } else { mask };
-    for done in 0..len {
-        let (index, begins) = match REVERSED {
-            true => (range.end - 1 - done, mask >> (u64::BITS - 1) != 0),
-            false => (range.start + done, mask & 1 != 0),
-        };
-        mask = if REVERSED { mask << 1 } else { mask >> 1 };
+    let mut marks = Marks::new(range, mask, REVERSED);
+    while let Some((index, begins)) = marks.next(REVERSED) {
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
         unsafe {
             let (after, output) = extend(begins, carry, memory.read(index));
-            let output = match (EXCLUSIVE, begins) {
-                (false, _) => output,
-                (true, false) => op.project(carry),
-                (true, true) => op.project(begin),
+            let output = match EXCLUSIVE {
+                false => output,
+                true => op.project(if begins { begin } else { carry }),
             };
             memory.write(index, output);
             carry = after;
         }
     }
     carry
+}
+
+/// The elements of a range, and whether the scan begins anew at each. Not generic, so that it is compiled once and not
+/// for every operator.
+struct Marks {
+    rest: Range<usize>,
+    /// The bit of the next element is the lowest one, or from the last to the first the highest.
+    mask: u64,
+}
+
+impl Marks {
+    #[inline]
+    fn new(rest: Range<usize>, mask: u64, reversed: bool) -> Self {
+        let unused = u64::BITS - rest.len() as u32;
+        Marks { mask: if reversed { mask.checked_shl(unused).unwrap_or(0) } else { mask }, rest }
+    }
+
+    #[inline]
+    fn next(&mut self, reversed: bool) -> Option<(usize, bool)> {
+        if reversed {
+            let begins = self.mask >> (u64::BITS - 1) != 0;
+            self.mask <<= 1;
+            self.rest.next_back().map(|index| (index, begins))
+        } else {
+            let begins = self.mask & 1 != 0;
+            self.mask >>= 1;
+            self.rest.next().map(|index| (index, begins))
+        }
+    }
 }

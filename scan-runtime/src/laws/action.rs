@@ -1,19 +1,17 @@
 //! What an operator says twice: how an input is appended, and how a machine's carry moves on. Both ways must agree.
 
 use super::{
-    Check, Disagreement, Failure, Law, Report,
-    applied::Panicked,
+    Check, Law, Report,
+    applied::{Panicked, Shapes, Subject},
     hints::Hint,
     mixed,
+    search::{Run, Stop},
     value::{Difference, Shape, Value},
 };
-use crate::{ScanElement, ScanOp, caught::quietly};
+use crate::caught::quietly;
 
 /// How often each float is nudged to see what rounding may do.
 const TRIALS: u64 = 4;
-
-/// A run of samples, by their indices.
-type Run = Vec<usize>;
 
 /// What a law is tried on: what precedes, and one part or two that follow.
 #[derive(Clone)]
@@ -41,31 +39,28 @@ enum Outcome {
 /// Passes a value of a shape through what is done to each operand.
 type Change<'c> = &'c dyn Fn(&Shape, &Value) -> Value;
 
+/// A case in which two ways disagree.
+pub(super) struct Found {
+    pub(super) law: Law,
+    pub(super) runs: Vec<Run>,
+    pub(super) difference: Difference,
+    pub(super) hint: Hint,
+    pub(super) text: String,
+}
+
 /// Checks what the operator declares of these laws, on samples of which it keeps the others.
-pub(super) fn run<Op: ScanOp>(
-    check: &Check,
-    op: &Op,
-    samples: &[Op::Input],
-    report: Report,
-) -> Result<Report, Failure<Op>> {
-    let source = op.source();
+pub(super) fn run(check: &Check, subject: &Subject<'_>, report: Report) -> Result<Report, Stop> {
     let by_input = [("append", Law::Append), ("prepend", Law::Prepend)];
-    let has = |name: &str| source.functions.iter().any(|function| function.name == name);
+    let has = |name: &str| subject.source.functions.iter().any(|function| function.name == name);
     let mut laws: Vec<Law> = by_input.into_iter().filter(|(name, _)| has(name)).map(|(_, law)| law).collect();
-    if source.carry.is_some() {
+    if subject.source.carry.is_some() {
         laws.extend([Law::Step, Law::Apply, Law::IdentityApplied]);
     }
-    let mut search = Search { check, op, samples, shapes: Shapes::of::<Op>(), report };
+    let mut search = Search { check, subject, report };
     for law in laws {
         search.law(law)?;
     }
     Ok(search.report)
-}
-
-struct Shapes {
-    input: Shape,
-    state: Shape,
-    carry: Shape,
 }
 
 /// The two sides of a law.
@@ -79,26 +74,17 @@ fn sides(law: Law) -> [&'static str; 2] {
     }
 }
 
-impl Shapes {
-    fn of<Op: ScanOp>() -> Self {
-        let [input, state, carry] = [Op::Input::layout(), Op::State::layout(), Op::Carry::layout()].map(Shape::of);
-        Shapes { input, state, carry }
-    }
-}
-
-struct Search<'a, Op: ScanOp> {
+struct Search<'a> {
     check: &'a Check,
-    op: &'a Op,
-    samples: &'a [Op::Input],
-    shapes: Shapes,
+    subject: &'a Subject<'a>,
     report: Report,
 }
 
-impl<Op: ScanOp> Search<'_, Op> {
-    fn law(&mut self, law: Law) -> Result<(), Failure<Op>> {
+impl Search<'_> {
+    fn law(&mut self, law: Law) -> Result<(), Stop> {
         for number in 0..self.check.cases {
             let Some(case) = self.case(law, number) else { continue };
-            match self.outcome(law, &case).map_err(|panicked| self.panicked(panicked))? {
+            match self.outcome(law, &case)? {
                 Outcome::Holds => match law {
                     Law::Append | Law::Prepend => self.report.appended += 1,
                     _ => self.report.carried += 1,
@@ -122,13 +108,13 @@ impl<Op: ScanOp> Search<'_, Op> {
             state = state.wrapping_add(1);
             ((u128::from(mixed(state)) * limit as u128) >> 64) as usize
         };
-        let longest = if number < self.samples.len() { 1 } else { self.check.longest_run.max(1) };
+        let longest = if number < self.subject.samples.len() { 1 } else { self.check.longest_run.max(1) };
         // One input is appended, and one is stepped past.
         let lengths: Vec<usize> =
             (0..=parts).map(|part| if part == 0 || law == Law::Apply { 1 + below(longest) } else { 1 }).collect();
         let total: usize = lengths.iter().sum();
         let mut runs: Vec<Run> = if self.check.in_order || number.is_multiple_of(2) {
-            let room = self.samples.len().checked_sub(total)?;
+            let room = self.subject.samples.len().checked_sub(total)?;
             let mut next = below(room + 1);
             let neighbours = |&length: &usize| {
                 next += length;
@@ -136,7 +122,7 @@ impl<Op: ScanOp> Search<'_, Op> {
             };
             lengths.iter().map(neighbours).collect()
         } else {
-            lengths.iter().map(|&length| (0..length).map(|_| below(self.samples.len())).collect()).collect()
+            lengths.iter().map(|&length| (0..length).map(|_| below(self.subject.samples.len())).collect()).collect()
         };
         let parts = runs.split_off(1);
         Some(Case { before: runs.pop()?, parts })
@@ -144,7 +130,11 @@ impl<Op: ScanOp> Search<'_, Op> {
 
     /// Whether the two ways differ by more than rounding explains.
     fn outcome(&self, law: Law, case: &Case) -> Result<Outcome, Panicked> {
-        let shape = if matches!(law, Law::Append | Law::Prepend) { &self.shapes.state } else { &self.shapes.carry };
+        let shape = if matches!(law, Law::Append | Law::Prepend) {
+            &self.subject.shapes.state
+        } else {
+            &self.subject.shapes.carry
+        };
         let Ways { left, right, .. } = self.ways(law, case, &|_, value| value.clone())?;
         if shape.difference(&left, &right, &vec![0.0; shape.primitives().count()]).is_none() {
             return Ok(Outcome::Holds);
@@ -181,19 +171,12 @@ impl<Op: ScanOp> Search<'_, Op> {
 
     /// Both ways of a law, each operand passed through `change`.
     fn ways(&self, law: Law, case: &Case, change: Change<'_>) -> Result<Ways, Panicked> {
-        let op = self.op;
-        let Shapes { input, state, carry } = &self.shapes;
+        let Subject { op, identity, samples, shapes: Shapes { input, state, carry }, .. } = self.subject;
         let shown = |value: &Value, shape: &Shape| shape.show(value);
-        // SAFETY: the value has the shape of the type, made of one or by nudging floats of one that was; so below.
-        let as_state = |value: &Value| unsafe { value.element::<Op::State>() };
-        // SAFETY: as above.
-        let as_carry = |value: &Value| unsafe { value.element::<Op::Carry>() };
         let next = || {
             let index = case.parts.first().and_then(|run| run.first()).copied().unwrap_or_default();
-            change(input, &Value::of(&self.samples[index]))
+            change(input, &samples[index])
         };
-        // SAFETY: as above.
-        let as_input = |value: &Value| unsafe { value.element::<Op::Input>() };
         let call = |name: &str, shown: Vec<String>, call: &dyn Fn() -> Value| {
             quietly(call).map_err(|panic| Panicked::new(format!("{name}({})", shown.join(", ")), panic))
         };
@@ -202,8 +185,8 @@ impl<Op: ScanOp> Search<'_, Op> {
                 let s = change(state, &self.fold(&case.before)?);
                 let x = next();
                 let both = || vec![shown(&s, state), shown(&x, input)];
-                let left = call("append", both(), &|| Value::of(&op.append(as_state(&s), as_input(&x))))?;
-                let right = call("combine", both(), &|| Value::of(&op.combine(as_state(&s), op.lift(as_input(&x)))))?;
+                let left = call("append", both(), &|| op.append(&s, &x))?;
+                let right = call("combine", both(), &|| op.combine(&s, &op.lift(&x)))?;
                 let operands = vec![("s", shown(&s, state)), ("x", shown(&x, input))];
                 Ways { left, right, operands }
             }
@@ -211,8 +194,8 @@ impl<Op: ScanOp> Search<'_, Op> {
                 let s = change(state, &self.fold(&case.before)?);
                 let x = next();
                 let both = || vec![shown(&x, input), shown(&s, state)];
-                let left = call("prepend", both(), &|| Value::of(&op.prepend(as_input(&x), as_state(&s))))?;
-                let right = call("combine", both(), &|| Value::of(&op.combine(op.lift(as_input(&x)), as_state(&s))))?;
+                let left = call("prepend", both(), &|| op.prepend(&x, &s))?;
+                let right = call("combine", both(), &|| op.combine(&op.lift(&x), &s))?;
                 let operands = vec![("x", shown(&x, input)), ("s", shown(&s, state))];
                 Ways { left, right, operands }
             }
@@ -220,8 +203,8 @@ impl<Op: ScanOp> Search<'_, Op> {
                 let c = change(carry, &self.carry_after(&case.before)?);
                 let x = next();
                 let both = || vec![shown(&c, carry), shown(&x, input)];
-                let left = call("step", both(), &|| Value::of(&op.step(as_carry(&c), as_input(&x))))?;
-                let right = call("apply", both(), &|| Value::of(&op.apply(op.lift(as_input(&x)), as_carry(&c))))?;
+                let left = call("step", both(), &|| op.step(&c, &x))?;
+                let right = call("apply", both(), &|| op.apply(&op.lift(&x), &c))?;
                 let operands = vec![("c", shown(&c, carry)), ("x", shown(&x, input))];
                 Ways { left, right, operands }
             }
@@ -231,21 +214,17 @@ impl<Op: ScanOp> Search<'_, Op> {
                 let b = change(state, &self.fold(&case.parts[1])?);
                 let operands = vec![("a", shown(&a, state)), ("b", shown(&b, state)), ("c", shown(&c, carry))];
                 let all = || operands.iter().map(|(_, shown)| shown.clone()).collect();
-                let left = call("apply", all(), &|| {
-                    Value::of(&op.apply(op.combine(as_state(&a), as_state(&b)), as_carry(&c)))
-                })?;
-                let right =
-                    call("apply", all(), &|| Value::of(&op.apply(as_state(&b), op.apply(as_state(&a), as_carry(&c)))))?;
+                let left = call("apply", all(), &|| op.apply(&op.combine(&a, &b), &c))?;
+                let right = call("apply", all(), &|| op.apply(&b, &op.apply(&a, &c)))?;
                 Ways { left, right, operands }
             }
             _ => {
                 let c = change(carry, &self.carry_after(&case.before)?);
                 let operands = vec![("c", shown(&c, carry))];
-                let identity = op.identity();
-                let left = match &identity {
-                    Some(identity) => call("apply", vec!["IDENTITY".to_owned(), shown(&c, carry)], &|| {
-                        Value::of(&op.apply(*identity, as_carry(&c)))
-                    })?,
+                let left = match identity {
+                    Some(identity) => {
+                        call("apply", vec!["IDENTITY".to_owned(), shown(&c, carry)], &|| op.apply(identity, &c))?
+                    }
                     None => c.clone(),
                 };
                 Ways { left, right: c, operands }
@@ -255,26 +234,19 @@ impl<Op: ScanOp> Search<'_, Op> {
 
     /// The fold of a run, by `lift` and `combine`.
     fn fold(&self, run: &Run) -> Result<Value, Panicked> {
-        let op = self.op;
-        let fold = || {
-            let states = run.iter().map(|&index| op.lift(self.samples[index]));
-            states.reduce(|a, b| op.combine(a, b)).as_ref().map(Value::of)
-        };
+        let Subject { op, samples, .. } = self.subject;
+        let fold = || run.iter().map(|&index| op.lift(&samples[index])).reduce(|a, b| op.combine(&a, &b));
         let folded = quietly(fold).map_err(|panic| Panicked::new("combine of samples".to_owned(), panic))?;
-        Ok(folded.unwrap_or_else(|| Value::of(&op.lift(self.samples[0]))))
+        Ok(folded.unwrap_or_else(|| op.lift(&samples[0])))
     }
 
     /// The carry from the start past all but the first of a run, by `step`. Runs have one at least, so the start comes,
     /// too.
     fn carry_after(&self, run: &Run) -> Result<Value, Panicked> {
-        let op = self.op;
-        let first = op.start().unwrap_or_else(|| op.carry_of(op.lift(self.samples[run[0]])));
-        let steps = || Value::of(&run[1..].iter().fold(first, |carry, &index| op.step(carry, self.samples[index])));
+        let Subject { op, samples, .. } = self.subject;
+        let first = op.start_or_after(&samples[run[0]]);
+        let steps = || run[1..].iter().fold(first, |carry, &index| op.step(&carry, &samples[index]));
         quietly(steps).map_err(|panic| Panicked::new("step past samples".to_owned(), panic))
-    }
-
-    fn panicked(&self, Panicked { on, message }: Panicked) -> Failure<Op> {
-        Failure::Panicked { operator: self.report.operator.clone(), on, message }
     }
 
     /// Whether a case breaks the law.
@@ -283,7 +255,7 @@ impl<Op: ScanOp> Search<'_, Op> {
     }
 
     /// The case with as few samples as show it, in words.
-    fn failure(&self, law: Law, mut case: Case) -> Failure<Op> {
+    fn failure(&self, law: Law, mut case: Case) -> Stop {
         let shorter = |case: &Case| {
             let parts = (0..=case.parts.len()).flat_map(|part| {
                 let run = if part == 0 { &case.before } else { &case.parts[part - 1] };
@@ -304,20 +276,14 @@ impl<Op: ScanOp> Search<'_, Op> {
         }
         let (ways, difference) = match (self.ways(law, &case, &|_, value| value.clone()), self.outcome(law, &case)) {
             (Ok(ways), Ok(Outcome::Differs(difference))) => (ways, difference),
-            (Err(panicked), _) | (_, Err(panicked)) => return self.panicked(panicked),
-            (Ok(_), Ok(_)) => {
-                return Failure::NothingTested { operator: self.report.operator.clone(), overflowed: 0 };
-            }
+            (Err(panicked), _) | (_, Err(panicked)) => return panicked.into(),
+            (Ok(_), Ok(_)) => return Stop::NothingTested { overflowed: 0 },
         };
         let hint = self.hint(law, &case);
-        let inputs: Vec<Vec<Op::Input>> = std::iter::once(&case.before)
-            .chain(&case.parts)
-            .map(|run| run.iter().map(|&index| self.samples[index]).collect())
-            .collect();
         let text = self.text(law, &case, &ways, &difference, &hint);
-        let Difference { path, amount, allowed, .. } = difference;
-        let operator = self.report.operator.clone();
-        Failure::Disagrees(Box::new(Disagreement { operator, law, inputs, path, amount, allowed, hint, text }))
+        let Case { before, parts } = case;
+        let runs = std::iter::once(before).chain(parts).collect();
+        Stop::Disagrees(Box::new(Found { law, runs, difference, hint, text }))
     }
 
     /// What the mistake may be.
@@ -333,8 +299,8 @@ impl<Op: ScanOp> Search<'_, Op> {
                 let same = |case: &Case, other: &Case| -> Option<bool> {
                     let left = self.ways(law, case, &|_, value| value.clone()).ok()?.left;
                     let right = self.ways(law, other, &|_, value| value.clone()).ok()?.right;
-                    let nothing = vec![0.0; self.shapes.carry.primitives().count()];
-                    Some(self.shapes.carry.difference(&left, &right, &nothing).is_none())
+                    let nothing = vec![0.0; self.subject.shapes.carry.primitives().count()];
+                    Some(self.subject.shapes.carry.difference(&left, &right, &nothing).is_none())
                 };
                 match same(case, &swapped) {
                     Some(true) => Hint::AppliedBackwards,
@@ -345,8 +311,12 @@ impl<Op: ScanOp> Search<'_, Op> {
     }
 
     fn text(&self, law: Law, case: &Case, ways: &Ways, difference: &Difference, hint: &Hint) -> String {
-        let shape = if matches!(law, Law::Append | Law::Prepend) { &self.shapes.state } else { &self.shapes.carry };
-        let operator = &self.report.operator;
+        let shape = if matches!(law, Law::Append | Law::Prepend) {
+            &self.subject.shapes.state
+        } else {
+            &self.subject.shapes.carry
+        };
+        let operator = &self.subject.source.name;
         let [left, right] = sides(law);
         let what = match law {
             Law::Append => "appends an input as no `lift` and `combine` do",
@@ -358,7 +328,7 @@ impl<Op: ScanOp> Search<'_, Op> {
         let mut text = format!("`{operator}` {what}: {left} ≠ {right}\n\n");
         let show = |run: &[usize]| {
             let samples: Vec<_> =
-                run.iter().map(|&index| self.shapes.input.show(&Value::of(&self.samples[index]))).collect();
+                run.iter().map(|&index| self.subject.shapes.input.show(&self.subject.samples[index])).collect();
             samples.join(", ")
         };
         for (name, operand) in &ways.operands {

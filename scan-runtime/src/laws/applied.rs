@@ -1,5 +1,7 @@
 //! An operator applied to values: both sides of a law, and by how much they may differ.
 
+use scan_codegen::OpSource;
+
 use super::{
     Law,
     value::{Difference, Shape, Value},
@@ -12,25 +14,84 @@ use crate::{
 /// How often each float is nudged to estimate the effect of rounding.
 const TRIALS: u64 = 4;
 
-/// An operator on the bytes of its operands, so that the search is compiled once and not for each operator.
-pub(super) trait Combine {
+/// An operator whose inputs, states and carries are known by their bytes, so that a check is compiled once and not for
+/// every operator. Each value that it is given is one of the operator's: made by it, or by the shape of its type.
+pub(super) trait OnValues {
+    fn lift(&self, x: &Value) -> Value;
     fn combine(&self, a: &Value, b: &Value) -> Value;
+    fn append(&self, s: &Value, x: &Value) -> Value;
+    fn prepend(&self, x: &Value, s: &Value) -> Value;
+    fn step(&self, c: &Value, x: &Value) -> Value;
+    fn apply(&self, s: &Value, c: &Value) -> Value;
+    /// The carry before the first input; without one, that after the input `x`.
+    fn start_or_after(&self, x: &Value) -> Value;
 }
 
-/// An operator. All values are its states.
+/// An operator, of values in bytes.
 pub(super) struct Typed<'a, Op>(pub(super) &'a Op);
 
-impl<Op: ScanOp> Combine for Typed<'_, Op> {
+impl<Op: ScanOp> OnValues for Typed<'_, Op> {
+    fn lift(&self, x: &Value) -> Value {
+        // SAFETY: the value is an input, as the trait says; so below of each type.
+        Value::of(&self.0.lift(unsafe { x.element() }))
+    }
+
     fn combine(&self, a: &Value, b: &Value) -> Value {
-        // SAFETY: the values are states: folds of lifted samples, the identity, or made by the shape of the state.
+        // SAFETY: as above.
         let (a, b) = unsafe { (a.element(), b.element()) };
         Value::of(&self.0.combine(a, b))
     }
+
+    fn append(&self, s: &Value, x: &Value) -> Value {
+        // SAFETY: as above.
+        let (s, x) = unsafe { (s.element(), x.element()) };
+        Value::of(&self.0.append(s, x))
+    }
+
+    fn prepend(&self, x: &Value, s: &Value) -> Value {
+        // SAFETY: as above.
+        let (x, s) = unsafe { (x.element(), s.element()) };
+        Value::of(&self.0.prepend(x, s))
+    }
+
+    fn step(&self, c: &Value, x: &Value) -> Value {
+        // SAFETY: as above.
+        let (c, x) = unsafe { (c.element(), x.element()) };
+        Value::of(&self.0.step(c, x))
+    }
+
+    fn apply(&self, s: &Value, c: &Value) -> Value {
+        // SAFETY: as above.
+        let (s, c) = unsafe { (s.element(), c.element()) };
+        Value::of(&self.0.apply(s, c))
+    }
+
+    fn start_or_after(&self, x: &Value) -> Value {
+        // SAFETY: as above.
+        let after = || self.0.carry_of(self.0.lift(unsafe { x.element() }));
+        Value::of(&self.0.start().unwrap_or_else(after))
+    }
+}
+
+/// The shapes of an operator's types.
+pub(super) struct Shapes {
+    pub(super) input: Shape,
+    pub(super) state: Shape,
+    pub(super) carry: Shape,
+}
+
+/// What is checked: an operator and samples of its inputs.
+pub(super) struct Subject<'a> {
+    pub(super) op: &'a dyn OnValues,
+    pub(super) source: OpSource,
+    pub(super) identity: Option<Value>,
+    pub(super) shapes: Shapes,
+    pub(super) samples: Vec<Value>,
 }
 
 /// An operator whose panics are returned as errors.
 pub(super) struct Applied<'a> {
-    pub(super) op: &'a dyn Combine,
+    pub(super) op: &'a dyn OnValues,
     pub(super) identity: Option<Value>,
     pub(super) shape: Shape,
     pub(super) tolerance: Option<f64>,

@@ -64,9 +64,10 @@ use std::{any::TypeId, fmt};
 pub use hints::Hint;
 
 use crate::{ScanElement, ScanOp};
-use applied::Sides;
-use search::Counterexample;
-use value::{Difference, Shape, Value};
+use action::Found;
+use applied::{Panicked, Sides, Subject};
+use search::{Counterexample, Run, Stop};
+use value::{Difference, Value};
 
 /// Checks an operator's laws on these samples, with the default options of [`Check`].
 ///
@@ -322,6 +323,23 @@ pub enum Failure<Op: ScanOp> {
 }
 
 impl<Op: ScanOp> Failure<Op> {
+    fn new(stop: Stop, subject: &Subject<'_>, samples: &[Op::Input]) -> Self {
+        let operator = subject.source.name.clone();
+        match stop {
+            Stop::Panicked(Panicked { on, message }) => Failure::Panicked { operator, on, message },
+            Stop::Violated(counterexample) => {
+                Failure::Violated(Box::new(Violation::new(*counterexample, subject, samples)))
+            }
+            Stop::Disagrees(found) => {
+                let Found { law, runs, difference: Difference { path, amount, allowed, .. }, hint, text } = *found;
+                let inputs = inputs(&runs, samples);
+                Failure::Disagrees(Box::new(Disagreement { operator, law, inputs, path, amount, allowed, hint, text }))
+            }
+            Stop::TooFewSamples { found, needed } => Failure::TooFewSamples { found, needed },
+            Stop::NothingTested { overflowed } => Failure::NothingTested { operator, overflowed },
+        }
+    }
+
     /// The counterexample, where a law does not hold.
     pub fn violation(&self) -> Option<&Violation<Op>> {
         match self {
@@ -394,30 +412,32 @@ pub struct Violation<Op: ScanOp> {
 }
 
 impl<Op: ScanOp> Violation<Op> {
-    fn new(operator: String, counterexample: Counterexample, samples: &[Op::Input]) -> Self {
-        let inputs = counterexample.runs.iter().map(|run| run.iter().map(|&index| samples[index]).collect());
-        let shapes = [Shape::of(Op::Input::layout()), Shape::of(Op::State::layout())];
-        let lifted = TypeId::of::<Op::Input>() != TypeId::of::<Op::State>();
-        let origin = |sample: usize| (lifted, shapes[0].show(&Value::of(&samples[sample])));
-        let text = counterexample.text(&operator, &shapes[1], &origin);
-        let Sides { operands, partials, left, right } = &counterexample.sides;
+    fn new(counterexample: Counterexample, subject: &Subject<'_>, samples: &[Op::Input]) -> Self {
+        let text = counterexample.text(subject, TypeId::of::<Op::Input>() != TypeId::of::<Op::State>());
+        let Counterexample { law, runs, sides, difference, hint } = counterexample;
+        let Sides { operands, partials, left, right } = &sides;
         // SAFETY: a search computes with states of its operator only.
         let state = |value: &Value| unsafe { value.element::<Op::State>() };
         Violation {
-            law: counterexample.law,
-            inputs: inputs.collect(),
+            law,
+            inputs: inputs(&runs, samples),
             operands: operands.iter().map(state).collect(),
             partials: partials.iter().map(state).collect(),
             left: state(left),
             right: state(right),
-            operator,
+            operator: subject.source.name.clone(),
             text,
-            path: counterexample.difference.path,
-            amount: counterexample.difference.amount,
-            allowed: counterexample.difference.allowed,
-            hint: counterexample.hint,
+            path: difference.path,
+            amount: difference.amount,
+            allowed: difference.allowed,
+            hint,
         }
     }
+}
+
+/// The samples of runs.
+fn inputs<T: Copy>(runs: &[Run], samples: &[T]) -> Vec<Vec<T>> {
+    runs.iter().map(|run| run.iter().map(|&index| samples[index]).collect()).collect()
 }
 
 impl<Op: ScanOp> fmt::Display for Violation<Op> {
@@ -462,8 +482,10 @@ impl<Op: ScanOp> fmt::Debug for Disagreement<Op> {
 }
 
 impl Counterexample {
-    /// The text of `Display`. `sample` gives whether a sample is lifted to become a state, and its text.
-    fn text(&self, operator: &str, shape: &Shape, sample: &dyn Fn(usize) -> (bool, String)) -> String {
+    /// The text of `Display`. Samples are `lifted` where states are of another type.
+    fn text(&self, subject: &Subject<'_>, lifted: bool) -> String {
+        let (operator, shape) = (&subject.source.name, &subject.shapes.state);
+        let sample = |index: usize| subject.shapes.input.show(&subject.samples[index]);
         let Sides { operands, partials, left, right } = &self.sides;
         let (broken, names, [left_name, right_name]) = match self.law {
             Law::Associativity => ("is not associative", ["a", "b", "c"].as_slice(), ["(a ∘ b) ∘ c", "a ∘ (b ∘ c)"]),
@@ -478,12 +500,12 @@ impl Counterexample {
             match run.map(Vec::as_slice) {
                 None => text += ", its identity",
                 Some(&[one]) => {
-                    if let (true, sample) = sample(one) {
-                        text += &format!(", lifted from {sample}");
+                    if lifted {
+                        text += &format!(", lifted from {}", sample(one));
                     }
                 }
                 Some(several) => {
-                    let samples: Vec<String> = several.iter().map(|&index| sample(index).1).collect();
+                    let samples: Vec<String> = several.iter().map(|&index| sample(index)).collect();
                     text += &format!(", the fold of {}", samples.join(", "));
                 }
             }

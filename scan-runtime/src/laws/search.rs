@@ -5,8 +5,9 @@ use std::cell::Cell;
 use scan_codegen::ElementType;
 
 use super::{
-    Check, Failure, Law, Report, Violation, action,
-    applied::{Applied, Outcome, Panicked, Sides, Typed},
+    Check, Failure, Law, Report,
+    action::{self, Found},
+    applied::{Applied, Outcome, Panicked, Shapes, Sides, Subject, Typed},
     hints, limits,
     value::{Difference, Shape, Value},
 };
@@ -16,12 +17,15 @@ use crate::{ScanElement, ScanOp, caught::quietly};
 const SIMPLEST: usize = 64;
 
 /// A run of samples, by their indices: an operand is the fold of one.
-type Run = Vec<usize>;
+pub(super) type Run = Vec<usize>;
 
 /// The reason why a check stops early.
-enum Stop {
+pub(super) enum Stop {
     Panicked(Panicked),
     Violated(Box<Counterexample>),
+    Disagrees(Box<Found>),
+    TooFewSamples { found: usize, needed: usize },
+    NothingTested { overflowed: usize },
 }
 
 impl From<Panicked> for Stop {
@@ -41,40 +45,37 @@ pub(super) struct Counterexample {
 
 /// Checks an operator on these samples.
 pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> Result<Report, Failure<Op>> {
-    let source = op.source();
-    let compared = limits::compared(&source);
-    let operator = source.name;
-    let needed = if check.in_order { 3 } else { 1 };
-    let found = samples.len();
-    let lift = |sample: &Op::Input| {
-        quietly(|| op.lift(*sample)).map(|state| Value::of(&state)).map_err(|panic| {
-            Panicked::new(format!("lift({})", Shape::of(Op::Input::layout()).show(&Value::of(sample))), panic)
-        })
+    let [input, state, carry] =
+        [Op::Input::layout, Op::State::layout, Op::Carry::layout].map(|layout| Shape::of(layout()));
+    let subject = Subject {
+        op: &Typed(op),
+        source: op.source(),
+        identity: op.identity().as_ref().map(Value::of),
+        shapes: Shapes { input, state, carry },
+        samples: samples.iter().map(Value::of).collect(),
     };
-    let stop = match samples.iter().map(lift).collect::<Result<Vec<_>, _>>() {
-        Ok(_) if found < needed => return Err(Failure::TooFewSamples { found, needed }),
-        Ok(states) => {
-            let typed = Typed(op);
-            let identity = op.identity().as_ref().map(Value::of);
-            let applied =
-                Applied { op: &typed, identity, shape: Shape::of(Op::State::layout()), tolerance: check.tolerance };
-            let inputs = samples.iter().map(Value::of).collect();
-            match Search::new(check, applied, Shape::of(Op::Input::layout()), inputs, states).run(&compared) {
-                Ok(report) if report.associativity == 0 => {
-                    return Err(Failure::NothingTested { operator, overflowed: report.overflowed });
-                }
-                Ok(report) => return action::run(check, op, samples, Report { operator, ..report }),
-                Err(stop) => stop,
-            }
-        }
-        Err(panicked) => panicked.into(),
+    examine(check, &subject).map_err(|stop| Failure::new(stop, &subject, samples))
+}
+
+fn examine(check: &Check, subject: &Subject<'_>) -> Result<Report, Stop> {
+    let Subject { op, source, identity, shapes, samples } = subject;
+    let lift = |sample: &Value| {
+        quietly(|| op.lift(sample))
+            .map_err(|panic| Panicked::new(format!("lift({})", shapes.input.show(sample)), panic))
     };
-    Err(match stop {
-        Stop::Panicked(Panicked { on, message }) => Failure::Panicked { operator, on, message },
-        Stop::Violated(counterexample) => {
-            Failure::Violated(Box::new(Violation::new(operator, *counterexample, samples)))
-        }
-    })
+    let states = samples.iter().map(lift).collect::<Result<Vec<_>, _>>()?;
+    let (found, needed) = (samples.len(), if check.in_order { 3 } else { 1 });
+    if found < needed {
+        return Err(Stop::TooFewSamples { found, needed });
+    }
+    let (identity, shape) = (identity.clone(), shapes.state.clone());
+    let applied = Applied { op: *op, identity, shape, tolerance: check.tolerance };
+    let search = Search::new(check, applied, shapes.input.clone(), samples.clone(), states);
+    let report = Report { operator: source.name.clone(), ..search.run(&limits::compared(source))? };
+    match report.associativity {
+        0 => Err(Stop::NothingTested { overflowed: report.overflowed }),
+        _ => action::run(check, subject, report),
+    }
 }
 
 /// The whole check.

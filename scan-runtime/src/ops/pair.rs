@@ -2,7 +2,7 @@
 
 use scan_codegen::{CarrySource, OpSource};
 
-use crate::{__private::bytes_of, Parameters, ScanElement, ScanOp, scan_element};
+use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
 
 /// Two values: the partial results and the outputs of a [`Pair`].
 #[scan_element(crate = crate)]
@@ -138,9 +138,9 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
             input: A::Input::layout(),
             state: Self::State::layout(),
             output: Self::Output::layout(),
-            identity: self.identity().as_ref().map(bytes_of),
+            identity: bytes_of_any(self.identity()),
             carry: (first.carry.is_some() || second.carry.is_some())
-                .then(|| CarrySource { ty: Self::Carry::layout(), start: self.start().as_ref().map(bytes_of) }),
+                .then(|| CarrySource { ty: Self::Carry::layout(), start: bytes_of_any(self.start()) }),
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),

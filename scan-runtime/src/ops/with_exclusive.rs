@@ -2,7 +2,7 @@
 
 use scan_codegen::{CarrySource, OpSource};
 
-use crate::{__private::bytes_of, Parameters, ScanElement, ScanOp, scan_element};
+use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
 
 /// The outputs of a [`WithExclusive`].
 #[scan_element(crate = crate)]
@@ -145,8 +145,8 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
             input: Op::Input::layout(),
             state: Op::State::layout(),
             output: Self::Output::layout(),
-            identity: self.identity().as_ref().map(bytes_of),
-            carry: Some(CarrySource { ty: Op::Carry::layout(), start: self.start().as_ref().map(bytes_of) }),
+            identity: bytes_of_any(self.identity()),
+            carry: Some(CarrySource { ty: Op::Carry::layout(), start: bytes_of_any(self.start()) }),
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),

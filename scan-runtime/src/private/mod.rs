@@ -41,7 +41,7 @@ macro_rules! __device_items {
 
 pub use crate::__device_items as device_items;
 
-use crate::ScanOp;
+use crate::{ScanOp, element::bytes_of_any};
 #[cfg(feature = "cuda")]
 use crate::{
     DiskCache, Error,
@@ -299,10 +299,9 @@ pub fn carry_as_output<Carry: ScanElement, Output: ScanElement>(operator: &str, 
 
 /// An operator's source.
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
-    let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
+    let [identity, start] = [bytes_of_any(op.identity()), bytes_of_any(op.start())];
     let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout, Op::Carry::layout];
-    let source = source(name, layouts, [identity, start], op.parameters(), functions);
-    OpSource { projects: !op.lacks_project(true), ..source }
+    source(name, layouts, [identity, start], op.parameters(), functions, !op.lacks_project(true))
 }
 
 /// The non-generic part of [`operator`], which is most of its code and so is compiled once.
@@ -312,6 +311,7 @@ fn source(
     [identity, start]: [Option<Vec<u8>>; 2],
     parameters: Parameters,
     functions: &[Function],
+    projects: bool,
 ) -> OpSource {
     let mut texts = Texts::default();
     let machine = functions.iter().any(|function| function.name == "apply");
@@ -326,7 +326,7 @@ fn source(
         parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
-        projects: true,
+        projects,
         backwards: None,
     }
 }

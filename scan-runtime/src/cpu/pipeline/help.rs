@@ -6,6 +6,7 @@
 //! has the thread that forked, alone.
 
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     process,
     sync::{
@@ -32,14 +33,19 @@ pub(crate) fn threads() -> usize {
 ///
 /// Of the parts that fail, the first one's.
 pub(crate) fn try_each<E: Send>(count: usize, part: impl Fn(usize) -> Result<(), E> + Sync) -> Result<(), E> {
-    struct Parts<P, E> {
+    try_parts(count, &part)
+}
+
+/// Compiled once for each kind of error, and not for every operator.
+fn try_parts<E: Send>(count: usize, part: &(dyn Fn(usize) -> Result<(), E> + Sync)) -> Result<(), E> {
+    struct Parts<'a, E> {
         count: usize,
-        part: P,
+        part: &'a (dyn Fn(usize) -> Result<(), E> + Sync),
         next: AtomicUsize,
         failed: Mutex<Option<(usize, E)>>,
     }
 
-    impl<E: Send, P: Fn(usize) -> Result<(), E> + Sync> Work for Parts<P, E> {
+    impl<E: Send> Work for Parts<'_, E> {
         fn work(&self) {
             loop {
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -91,18 +97,12 @@ pub(super) trait Work: Sync {
 }
 
 /// Does the work, with up to `helpers` threads of rayon's pool. Resumes a panic of any of them.
-pub(super) fn work_together<W: Work>(work: &W, helpers: usize) {
-    /// # Safety
-    ///
-    /// The pointer is one to a live `W`.
-    unsafe fn erased<W: Work>(work: *const ()) {
-        // SAFETY: the caller guarantees the pointer.
-        unsafe { &*work.cast::<W>() }.work();
-    }
-
+pub(super) fn work_together(work: &dyn Work, helpers: usize) {
     let entrance = Arc::new(Entrance { gate: Gate::new(), panic: Mutex::new(None) });
     let closing = Closing(&entrance.gate);
-    Help { entrance: entrance.clone(), work: std::ptr::from_ref(work).cast(), function: erased::<W> }.call(helpers);
+    // SAFETY: the lifetime alone is changed, of a pointer.
+    let work_of_helpers = unsafe { mem::transmute::<*const (dyn Work + '_), *const (dyn Work + 'static)>(work) };
+    Help { entrance: entrance.clone(), work: work_of_helpers }.call(helpers);
     work.work();
     drop(closing);
     let panic = entrance.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -115,8 +115,7 @@ pub(super) fn work_together<W: Work>(work: &W, helpers: usize) {
 #[derive(Clone)]
 struct Help {
     entrance: Arc<Entrance>,
-    work: *const (),
-    function: unsafe fn(*const ()),
+    work: *const (dyn Work + 'static),
 }
 
 // SAFETY: the work is `Sync`, and only touched between `enter` and `leave`.
@@ -136,7 +135,7 @@ impl Help {
             return;
         }
         // SAFETY: the gate was open, and its maker waits until this thread has left before the work ends.
-        let work = || unsafe { (self.function)(self.work) };
+        let work = || unsafe { &*self.work }.work();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             self.call(others);
             work();

@@ -127,8 +127,30 @@ fn pairs<T: Sample>() -> (Vec<T>, Vec<T>) {
     pairs.into_iter().unzip()
 }
 
+/// All pairs of edges and some random pairs.
+fn carries_and_inputs<C: Sample, I: Sample>() -> (Vec<C>, Vec<I>) {
+    let mut random = Random(7);
+    let (carries, inputs) = (C::singles(), I::singles());
+    let edges = I::edges();
+    let mut pairs: Vec<(C, I)> = C::edges().iter().flat_map(|c| edges.iter().map(move |x| (*c, *x))).collect();
+    let mut any = |len: usize| random.next() as usize % len;
+    pairs.extend((0..300).map(|_| (carries[any(carries.len())], inputs[any(inputs.len())])));
+    pairs.into_iter().unzip()
+}
+
 fn bytes<T: ScanElement>(value: &T) -> Vec<u8> {
     scan_runtime::__private::bytes_of(value)
+}
+
+fn all_bytes<T: ScanElement>(values: &[T]) -> Vec<u8> {
+    let mut all = Vec::new();
+    values.iter().for_each(|value| all.extend_from_slice(&bytes(value)));
+    all
+}
+
+/// Pairs for a reader, after these words.
+fn shown<A: Sample + Debug, B: Sample + Debug>(words: &'static str, left: Vec<A>, right: Vec<B>) -> Shown {
+    Box::new(move |i| format!("{words}{:?}, {:?}", left[i], right[i]))
 }
 
 impl Suite {
@@ -139,8 +161,8 @@ impl Suite {
     {
         let (left, right) = pairs::<O::State>();
         let expected = expected(left.len(), &mut |i| bytes(&op.combine(left[i], right[i])));
-        let values = [left.iter().flat_map(bytes).collect(), right.iter().flat_map(bytes).collect()];
-        let shown: Shown = Box::new(move |i| format!("{:?}, {:?}", left[i], right[i]));
+        let values = [all_bytes(&left), all_bytes(&right)];
+        let shown = shown("", left, right);
         self.cases.push(Case::new(op.source(), op.parameters(), "combine", values, expected, shown, tolerance.into()));
     }
 
@@ -151,7 +173,7 @@ impl Suite {
     {
         let values = O::Input::singles();
         let expected = expected(values.len(), &mut |i| bytes(&op.lift(values[i])));
-        let left = values.iter().flat_map(bytes).collect();
+        let left = all_bytes(&values);
         let shown: Shown = Box::new(move |i| format!("{:?}", values[i]));
         let values = [left, Vec::new()];
         self.cases.push(Case::new(op.source(), op.parameters(), "lift", values, expected, shown, tolerance.into()));
@@ -164,23 +186,15 @@ impl Suite {
         O::Carry: Sample + Debug,
     {
         type Run<O> = fn(&O, <O as ScanOp>::Carry, <O as ScanOp>::Input) -> Vec<u8>;
-        let functions: [(&str, Run<O>); 2] =
-            [("step", |op, c, x| bytes(&op.step(c, x))), ("emit", |op, c, x| bytes(&op.emit(c, x)))];
-        for (function, run) in functions {
-            let mut random = Random(7);
-            let (carries, inputs) = (O::Carry::singles(), O::Input::singles());
-            let mut pairs: Vec<(O::Carry, O::Input)> = O::Carry::edges()
-                .into_iter()
-                .flat_map(|c| O::Input::edges().into_iter().map(move |x| (c, x)))
-                .collect();
-            let mut any = |len: usize| random.next() as usize % len;
-            pairs.extend((0..300).map(|_| (carries[any(carries.len())], inputs[any(inputs.len())])));
-            let expected = expected(pairs.len(), &mut |i| run(&op, pairs[i].0, pairs[i].1));
-            let values = [
-                pairs.iter().flat_map(|(carry, _)| bytes(carry)).collect(),
-                pairs.iter().flat_map(|(_, input)| bytes(input)).collect(),
-            ];
-            let shown: Shown = Box::new(move |i| format!("{function}, {:?}", pairs[i]));
+        let functions: [(&str, &str, Run<O>); 2] = [
+            ("step", "step, ", |op, c, x| bytes(&op.step(c, x))),
+            ("emit", "emit, ", |op, c, x| bytes(&op.emit(c, x))),
+        ];
+        for (function, words, run) in functions {
+            let (carries, inputs) = carries_and_inputs::<O::Carry, O::Input>();
+            let expected = expected(carries.len(), &mut |i| run(&op, carries[i], inputs[i]));
+            let values = [all_bytes(&carries), all_bytes(&inputs)];
+            let shown = shown(words, carries, inputs);
             let tolerance = Tolerance::Exact;
             self.cases.push(Case::new(op.source(), op.parameters(), function, values, expected, shown, tolerance));
         }
