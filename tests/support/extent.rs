@@ -34,8 +34,8 @@ pub fn is_long() -> bool {
 /// The heading in generated texts at which kernels begin; what is before it is the operator's.
 const KERNELS: &str = "// ---- The types";
 
-/// The lines of a source's kernels, without comments, numbers and the operator's name.
-fn lines_of(source: &KernelSource) -> HashSet<u64> {
+/// The hashes of the lines of a source's kernels, without comments, numbers and the operator's name.
+pub fn lines_of(source: &KernelSource) -> HashSet<u64> {
     lines(&source.text.replace(&source.kernel_name(""), "")).collect()
 }
 
@@ -110,6 +110,11 @@ pub fn compiled_of_the_ladder<P: Generated>(programs: impl IntoIterator<Item = P
     let sources: Vec<_> = programs.iter().flat_map(P::sources).collect();
     Module::compile(&sources).unwrap_or_else(|error| panic!("{error}"));
     programs
+}
+
+/// Counts lines as executed by this test that another one executes in every run.
+pub fn begin_with(lines: &HashSet<u64>) {
+    EXECUTED.with_borrow_mut(|executed| executed.extend(lines));
 }
 
 /// Of sources that a test has compiled for GPUs, in a quick run those that have all lines of kernels that any has.

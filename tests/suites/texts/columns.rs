@@ -1,19 +1,19 @@
 //! The texts of scans whose input and output have an array for each field: one reviewed like source, and all through NVRTC.
 
-use rayon::prelude::*;
 use scan_codegen::{
     ArrayKind, ArrayKinds, Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, PlanError, ScanSpec, Segments,
     plan, plan_columns,
 };
-use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
+use scan_runtime::{Architecture, Carry, ScanOp, Strategy};
 use scan_tests::{
     checked::{render, render_columns},
     columns::{Recurrence, Router, Summarize, Widen},
-    extent::for_gpus,
     machines::Coder,
     several::Splitter,
     strategies,
 };
+
+use super::nvrtc::complaints;
 
 fn spec(index: usize) -> ScanSpec {
     let spec = [ScanSpec::inclusive(), ScanSpec::exclusive()][index % 2].clone();
@@ -134,18 +134,4 @@ fn kinds_of_arrays_compile_without_warnings() {
     let source = render(&Recurrence.source(), plans.longest(), plans.device()).unwrap();
     sources.push(("indices alone".to_owned(), source, Architecture { major: 9, minor: 0 }));
     assert_eq!(complaints(sources), Vec::<String>::new());
-}
-
-/// What NVRTC says of sources, where it says anything.
-fn complaints(sources: Vec<(String, KernelSource, Architecture)>) -> Vec<String> {
-    let complaint = |(name, source, architecture): (String, KernelSource, Architecture)| match nvrtc::compile(
-        &source,
-        &name,
-        architecture,
-    ) {
-        Ok(compiled) if compiled.log.is_empty() => None,
-        Ok(compiled) => Some(format!("{name}, {architecture}:\n{}", compiled.log)),
-        Err(error) => Some(format!("{name}, {architecture}: {error}")),
-    };
-    for_gpus(sources, |(_, source, _)| source).into_par_iter().filter_map(complaint).collect()
 }

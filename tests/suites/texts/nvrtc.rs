@@ -1,6 +1,6 @@
 //! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
 
-use std::ptr::null;
+use std::{collections::HashSet, ptr::null, sync::LazyLock};
 
 use rayon::prelude::*;
 use scan_codegen::{
@@ -16,7 +16,7 @@ use scan_tests::{
     columns,
     composed::composed,
     configure,
-    extent::{for_gpus, one_in},
+    extent::{self, for_gpus},
     gallery::{self, Example},
     items::Classes,
     operators::{TestOperator, Visitor, visit_all},
@@ -31,10 +31,13 @@ const fn sm(major: u32, minor: u32) -> Architecture {
 
 const ARCHITECTURES: [Architecture; 7] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9), sm(9, 0), sm(10, 0), sm(12, 0)];
 
+/// Sources with what they are for, and an architecture to compile them for.
+pub(crate) type Sources = Vec<(String, KernelSource, Architecture)>;
+
 /// Each operator's kernels for some of the architectures, in another way for each; architectures and ways go on from operator to
 /// operator.
 struct Kernels {
-    sources: Vec<(String, KernelSource, Architecture)>,
+    sources: Sources,
 }
 
 /// How many architectures an operator is compiled for.
@@ -53,8 +56,20 @@ impl Visitor for Kernels {
     }
 }
 
-/// What NVRTC says of sources, where it says anything.
-fn complaints(sources: Vec<(String, KernelSource, Architecture)>) -> Vec<String> {
+/// The lines that the tests of every strategy compile.
+static OF_STRATEGIES: LazyLock<HashSet<u64>> = LazyLock::new(|| {
+    let sources = [every_strategy(), every_segmented_strategy()].concat();
+    sources.iter().flat_map(|(_, source, _)| extent::lines_of(source)).collect()
+});
+
+/// What NVRTC says of sources, where it says anything. A quick run leaves out those whose lines the strategies have.
+pub(crate) fn complaints(sources: Sources) -> Vec<String> {
+    extent::begin_with(&OF_STRATEGIES);
+    complaints_of_all(sources)
+}
+
+/// The same of sources whose lines no other test compiles.
+fn complaints_of_all(sources: Sources) -> Vec<String> {
     let complaint = |(name, source, architecture): (String, KernelSource, Architecture)| match nvrtc::compile(
         &source,
         &name,
@@ -188,30 +203,29 @@ fn is_large(index: usize) -> bool {
 
 /// Every strategy, the ways to scan and the architectures in turn, and in turn an operator whose elements are the smallest and, reversed,
 /// one whose elements leave a block few threads.
-#[test]
-fn every_strategy_compiles_without_warnings() {
-    scan_tests::nvrtc().unwrap();
+fn every_strategy() -> Sources {
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
-    let compile = |(index, strategy): (usize, Strategy)| {
+    let source = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
         let source = match is_large(index) {
             false => configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap(),
             true => scanner.scan(Wide).reverse().strategy(strategy).cuda_source().unwrap(),
         };
-        match nvrtc::compile(&source, "operator", architecture) {
-            Ok(compiled) if compiled.log.is_empty() => None,
-            Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
-            Err(error) => Some(format!("{strategy}, {way:?}: {error}")),
-        }
+        (format!("{strategy}, {way:?}"), source, architecture)
     };
-    let strategies: Vec<_> = one_in(3, strategies::all().enumerate()).collect();
-    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
+    strategies::all().enumerate().map(source).collect()
+}
+
+#[test]
+fn every_strategy_compiles_without_warnings() {
+    scan_tests::nvrtc().unwrap();
+    let failures = complaints_of_all(every_strategy());
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// What the GPU suite runs as older devices would: each operator's kernels become PTX that says so.
 struct OlderKernels {
-    sources: Vec<(String, KernelSource, Architecture)>,
+    sources: Sources,
 }
 
 impl Visitor for OlderKernels {
@@ -230,6 +244,7 @@ fn kernels_of_older_devices_become_ptx() {
     let mut kernels = OlderKernels { sources: Vec::new() };
     visit_all(&mut kernels);
     assert!(kernels.sources.len() >= 30, "{} kernels", kernels.sources.len());
+    extent::begin_with(&OF_STRATEGIES);
     for_gpus(kernels.sources, |(_, source, _)| source).into_par_iter().for_each(|(name, source, architecture)| {
         let compiled = nvrtc::compile_to_ptx(&source, &name, architecture).unwrap();
         assert_eq!(compiled.log, "", "{name}, {architecture}");
@@ -243,7 +258,7 @@ fn kernels_of_older_devices_become_ptx() {
 fn kernels_with_delays_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
-    let compile = |(index, strategy): (usize, Strategy)| {
+    let source = |(index, strategy): (usize, Strategy)| {
         let mut overrides = Overrides::default();
         (overrides.strategy, overrides.delays) = (Some(strategy), true);
         let architecture = architecture_for(strategy, index);
@@ -253,27 +268,17 @@ fn kernels_with_delays_compile_without_warnings() {
         assert!(!other.text.contains("nanosleep"), "{strategy}");
         let waits = matches!(strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll | Carry::LookAhead);
         assert_eq!(delayed.text.contains("nanosleep"), waits, "{strategy}");
-        if !waits {
-            return None;
-        }
-        match nvrtc::compile(&delayed, "operator", architecture) {
-            Ok(compiled) if compiled.log.is_empty() => None,
-            Ok(compiled) => Some(format!("{strategy}, {architecture}:\n{}", compiled.log)),
-            Err(error) => Some(format!("{strategy}: {error}")),
-        }
+        waits.then(|| (strategy.to_string(), delayed, architecture))
     };
     let block = BlockScan::coarsened(Network::WarpShuffle);
-    let strategies: Vec<_> = strategies::all()
-        .filter(|strategy| strategy.block.in_registers || strategy.block == block)
-        .enumerate()
-        .collect();
-    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
+    let strategies = strategies::all().filter(|strategy| strategy.block.in_registers || strategy.block == block);
+    let failures = complaints(strategies.enumerate().filter_map(source).collect());
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// Look-ahead as a device plans it that has shared memory for it: each operator, the ways and the architectures in turn.
 struct CompileAhead {
-    sources: Vec<(String, KernelSource, Architecture)>,
+    sources: Sources,
 }
 
 impl Visitor for CompileAhead {
@@ -302,12 +307,11 @@ fn look_ahead_compiles_without_warnings() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
-/// Every strategy of a scan that restarts: the ways to scan, to tell where, and the architectures in turn.
 /// Look-ahead warps that take turns, and stages that keep lifted elements, of operators of the gallery.
 #[test]
 fn several_look_ahead_warps_and_kept_states_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
-    struct Kept(Vec<(String, KernelSource, Architecture)>);
+    struct Kept(Sources);
     impl gallery::Visitor for Kept {
         fn visit<Op: Example>(&mut self, name: &str) {
             if !["quaternions", "complex_product", "welford", "permutations"].contains(&name) {
@@ -327,11 +331,10 @@ fn several_look_ahead_warps_and_kept_states_compile_without_warnings() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
-#[test]
-fn every_segmented_strategy_compiles_without_warnings() {
-    scan_tests::nvrtc().unwrap();
+/// Every strategy of a scan that restarts: the ways to scan, to tell where, and the architectures in turn.
+fn every_segmented_strategy() -> Sources {
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
-    let compile = |(index, strategy): (usize, Strategy)| {
+    let source = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index / 5 % WAYS.len()], architecture_for(strategy, index));
         let heads = Heads::new(index, &[]);
         let source = if is_large(index) {
@@ -341,14 +344,15 @@ fn every_segmented_strategy_compiles_without_warnings() {
             let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
             heads.of(&small).cuda_source().unwrap()
         };
-        match nvrtc::compile(&source, "operator", architecture) {
-            Ok(compiled) if compiled.log.is_empty() => None,
-            Ok(compiled) => Some(format!("{strategy}, {way:?}, {heads:?}, {architecture}:\n{}", compiled.log)),
-            Err(error) => Some(format!("{strategy}, {way:?}, {heads:?}: {error}")),
-        }
+        (format!("{strategy}, {way:?}, {heads:?}"), source, architecture)
     };
-    let strategies: Vec<_> = one_in(3, strategies::all_segmented().enumerate()).collect();
-    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
+    strategies::all_segmented().enumerate().map(source).collect()
+}
+
+#[test]
+fn every_segmented_strategy_compiles_without_warnings() {
+    scan_tests::nvrtc().unwrap();
+    let failures = complaints_of_all(every_segmented_strategy());
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
