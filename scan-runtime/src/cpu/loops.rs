@@ -136,10 +136,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         self.exact
     }
 
-    /// Whether the operator is one of those that are total and cost next to nothing.
+    /// The neutral value of an operator that has loops over vector registers: it is total, and costs next to nothing.
     #[inline(always)]
-    pub(super) fn is_cheap(&self) -> bool {
-        self.vectorized.is_some()
+    pub(super) fn neutral(&self) -> Option<Op::Carry> {
+        self.vectorized.as_ref().map(|(_, neutral, _)| self.op.carry_of(*neutral))
     }
 
     /// The identity, where registers scan segments: any order gives the same bits, so that it is the neutral value.

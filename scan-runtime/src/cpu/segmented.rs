@@ -5,7 +5,7 @@
 //! the others the loop tests the bit of each element or, if any order gives the same bits, the bits of each vector
 //! register.
 
-use std::{hint, ops::Range};
+use std::ops::Range;
 
 use super::{
     Job, Known, Order, begin, caught,
@@ -276,8 +276,11 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
             if let Some(after) = self.restart(kind, order, &range, mask, before, initial_value) {
                 return after;
             }
+            // Where nothing is before a segment, an exclusive scan has been refused.
+            let begin = initial_value.or(start).unwrap_or(before);
+            let restart = initial_value.or_else(|| self.neutral());
             let marked: MarkedByHand<Op, M> = of(kind, order, const { &loops_by_hand!(marked_by_hand::<Op, M>) });
-            marked(op, memory, self.is_cheap(), range, mask, before, initial_value.as_ref(), start.as_ref())
+            marked(op, memory, range, mask, before, begin, restart.as_ref())
         }
     }
 }
@@ -287,54 +290,46 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
 type MarkedByHand<Op, M> = unsafe fn(
     &Op,
     M,
-    bool,
     Range<usize>,
     u64,
     <Op as ScanOp>::Carry,
-    Option<&<Op as ScanOp>::Carry>,
+    <Op as ScanOp>::Carry,
     Option<&<Op as ScanOp>::Carry>,
 ) -> <Op as ScanOp>::Carry;
 
-/// Scans up to 64 elements one by one. See [`scan_group`](Loops::scan_group); `start` is what an exclusive scan begins
-/// with where there is no initial value.
+/// Scans up to 64 elements one by one. See [`scan_group`](Loops::scan_group); `begin` is the exclusive result at a head,
+/// `restart` the carry before it, if there is one.
 ///
 /// # Safety
 ///
 /// The range is in bounds, and no other thread touches it.
-#[allow(clippy::too_many_arguments, reason = "in registers, and not in a struct in memory")]
 unsafe fn marked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
-    cheap: bool,
     range: Range<usize>,
     mask: u64,
     before: Op::Carry,
-    initial_value: Option<&Op::Carry>,
-    start: Option<&Op::Carry>,
+    begin: Op::Carry,
+    restart: Option<&Op::Carry>,
 ) -> Op::Carry {
-    // Where nothing is before a segment, an exclusive scan has been refused.
-    let begin = initial_value.or(start).copied().unwrap_or(before);
-    let written = |carry: Op::Carry| (carry, op.project(carry));
-    let step = |carry, next| if REVERSED { op.step_back(carry, next) } else { op.step(carry, next) };
     let advance = |carry, next| if REVERSED { op.advance_back(carry, next) } else { op.advance(carry, next) };
     // SAFETY: the caller vouches for the range.
     unsafe {
-        match initial_value.copied() {
-            // Heads are unpredictable: computing both values is faster than a mispredicted branch.
-            None if cheap => {
+        match restart.copied() {
+            // Heads are unpredictable: to choose the carry is faster than a mispredicted branch.
+            Some(restart) => {
                 marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
-                    let [alone, with_carry] = [op.carry_of(op.lift(next)), step(carry, next)];
-                    written(hint::select_unpredictable(begins, alone, with_carry))
+                    advance(if begins { restart } else { carry }, next)
                 })
             }
             None => {
                 marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
-                    if begins { written(op.carry_of(op.lift(next))) } else { advance(carry, next) }
-                })
-            }
-            Some(value) => {
-                marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
-                    advance(if begins { value } else { carry }, next)
+                    if begins {
+                        let carry = op.carry_of(op.lift(next));
+                        (carry, op.project(carry))
+                    } else {
+                        advance(carry, next)
+                    }
                 })
             }
         }

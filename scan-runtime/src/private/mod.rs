@@ -41,13 +41,13 @@ macro_rules! __device_items {
 
 pub use crate::__device_items as device_items;
 
-use crate::{ScanOp, element::bytes_of_any};
 #[cfg(feature = "cuda")]
 use crate::{
     DiskCache, Error,
     aot::{Precompile, Precompiled},
     cuda::Stores,
 };
+use crate::{ScanOp, element::bytes_of_any};
 #[cfg(feature = "cuda")]
 use scan_codegen::DeviceLimits;
 use scan_codegen::{CarrySource, ElementKind, Field, FunctionSource, Piece, PlanError};
