@@ -8,7 +8,7 @@ pub use crate::cpu::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, S
 pub use crate::element::bytes_of;
 pub use crate::parameters::{Parameter, Parameters};
 pub use crate::sealed::ByMacro;
-pub use scan_codegen::{ElementType, OpSource, Primitive, source_path};
+pub use scan_codegen::{ElementType, OpSource, OutputsOf, Primitive, source_path};
 pub use std::any::TypeId;
 pub use std::default::Default;
 pub use std::marker::PhantomData;
@@ -302,7 +302,7 @@ pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSo
     let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
     let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout, Op::Carry::layout];
     let source = source(name, layouts, [identity, start], op.parameters(), functions);
-    OpSource { projects: !op.lacks_project(true), ..source }
+    OpSource { outputs_of: op.outputs_of(), ..source }
 }
 
 /// The non-generic part of [`operator`], which is most of its code and so is compiled once.
@@ -326,7 +326,7 @@ fn source(
         parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
-        projects: true,
+        outputs_of: OutputsOf::Prefixes,
         backwards: None,
     }
 }
