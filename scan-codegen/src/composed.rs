@@ -3,8 +3,11 @@
 use crate::{
     element::ElementType,
     names::{snake_case, variable},
-    operator::{FunctionSource, OpSource, Piece},
+    operator::{FunctionSource, OpSource, OutputsOf, Piece},
 };
+
+mod aggregate;
+mod by_key;
 
 /// The fields of a pair: of its state, its output and its parameters.
 const FIELDS: [&str; 2] = ["first", "second"];
@@ -142,7 +145,7 @@ impl OpSource {
             function("apply", &[("s", state), ("c", carry)], carry, false),
             function("step", &[("c", carry), (INPUT, input)], carry, false),
         ];
-        if op.projects {
+        if op.outputs_of == OutputsOf::Prefixes {
             functions.push(function("emit", &[("c", carry), (INPUT, input)], output, true));
             functions.push(function("project", &[("c", carry)], output, true));
         }
@@ -190,7 +193,7 @@ impl OpSource {
         if either("emit") {
             functions.push(function("emit", &[("c", carry), (INPUT, input)], output));
         }
-        if pair.projects && either("project") {
+        if pair.outputs_of >= OutputsOf::Totals && either("project") {
             functions.push(function("project", &[(if pair.carry.is_some() { "c" } else { "s" }, carry)], output));
         }
         OpSource { functions, helpers, ..pair }

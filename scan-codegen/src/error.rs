@@ -87,6 +87,24 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// An operator is to begin at each new key, and has nothing to begin with.
+    #[error(
+        "operator `{operator}` begins at each new key, and an operator within it has neither `START` nor an identity: \
+         give that an identity"
+    )]
+    NoStartOfKeys {
+        /// The operator.
+        operator: String,
+    },
+    /// An exclusive scan does not see the key of the input, which may be a new one.
+    #[error(
+        "operator `{operator}` needs the key of an element for its exclusive result: scan \
+         `ops::by_key(ops::with_exclusive(op))` inclusively"
+    )]
+    NoKey {
+        /// The operator.
+        operator: String,
+    },
     /// The algorithm needs an identity, and the operator has none.
     #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another network")]
     StrategyNeedsIdentity {

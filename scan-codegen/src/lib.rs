@@ -62,7 +62,7 @@ pub use kernel_role::KernelRole;
 pub use last_results::render_last_results_from;
 pub use last_results::{LastResultsPlan, plan_last_results, render_last_results};
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
-pub use operator::{CarrySource, FunctionSource, OpSource, Piece, source_path};
+pub use operator::{CarrySource, FunctionSource, OpSource, OutputsOf, Piece, source_path};
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
 pub use plan::{Overrides, Pipeline, Plan, Plans, plan};

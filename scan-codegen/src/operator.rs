@@ -30,11 +30,28 @@ pub struct OpSource {
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,
-    /// Whether outputs can be made of carries: by `project`, or because a carry is one. If not, only `emit` makes them.
-    pub projects: bool,
+    /// What it can make outputs of.
+    pub outputs_of: OutputsOf,
     /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a
     /// machine.
     pub backwards: Option<Box<OpSource>>,
+}
+
+/// What an operator can make outputs of. Each includes what comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OutputsOf {
+    /// Nothing: it begins within the input, and has no start there.
+    NoStart,
+    /// Nothing: it needs outputs of carries, of an operator that makes them of inputs only.
+    NoProject,
+    /// Nothing: it needs outputs of exclusive prefixes, of an operator that needs the key of the input for these.
+    NoKey,
+    /// An input and the carry before it, by `emit`.
+    Inputs,
+    /// The total, too: by `project`, or because a carry is an output.
+    Totals,
+    /// The carry before an input alone, too, as an exclusive scan does.
+    Prefixes,
 }
 
 /// The carry of a machine: what each input moves on, and what partial results apply to.
@@ -217,7 +234,7 @@ pub(crate) fn operator_of(bytes: usize) -> OpSource {
         parameters: None,
         functions: Vec::new(),
         helpers: Vec::new(),
-        projects: true,
+        outputs_of: OutputsOf::Prefixes,
         backwards: None,
     }
 }

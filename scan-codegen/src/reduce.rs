@@ -9,9 +9,9 @@ use crate::{
     error::{PlanError, RenderError},
     kernel_role::KernelRole,
     limits::DeviceLimits,
-    operator::OpSource,
+    operator::{OpSource, OutputsOf},
     operator_text::{OperatorText, Wording, operator_text_as},
-    plan::{MOST_COARSENED_THREADS, check_operator, check_project, check_start, coarsened_run},
+    plan::{MOST_COARSENED_THREADS, check_operator, check_outputs, check_start, coarsened_run},
     render::{KernelSource, source},
     rooms::{
         Room, Rooms, Words,
@@ -91,7 +91,7 @@ pub fn plan_reduction(
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
     check_operator(operator)?;
-    check_project(operator, false)?;
+    check_outputs(operator, OutputsOf::Totals)?;
     check_start(operator, initial_value)?;
     let device = *limits;
     let limits = limits.usable()?;

@@ -2,7 +2,12 @@
 
 use std::fmt;
 
-use crate::{array_kind::ArrayKinds, arrays::Arrays, operator::OpSource, segments::Segments};
+use crate::{
+    array_kind::ArrayKinds,
+    arrays::Arrays,
+    operator::{OpSource, OutputsOf},
+    segments::Segments,
+};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,6 +125,15 @@ impl ScanSpec {
     /// Whether results come from the operator's `emit`.
     pub(crate) fn emits(&self, operator: &OpSource) -> bool {
         self.kind == ScanKind::Inclusive && !self.projects && operator.has("emit")
+    }
+
+    /// What it makes results of.
+    pub(crate) fn outputs_of(&self, operator: &OpSource) -> OutputsOf {
+        match self.kind {
+            ScanKind::Exclusive => OutputsOf::Prefixes,
+            ScanKind::Inclusive if self.emits(operator) => OutputsOf::Inputs,
+            ScanKind::Inclusive => OutputsOf::Totals,
+        }
     }
 
     /// The same scan, from the last element to the first.

@@ -30,7 +30,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, OpSource, PlanError, ScanKind};
+use scan_codegen::{MAX_ELEMENT_BYTES, OpSource, OutputsOf, PlanError, ScanKind};
 
 use crate::{
     Error, ScanOp,
@@ -62,17 +62,17 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs: Need
         _ => true,
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
-    let has_all = (!needs_start || op.start().is_some()) && !op.lacks_project(needs.project);
+    let has_all = (!needs_start || op.start().is_some()) && op.outputs_of() >= needs.outputs_of;
     elements && heads && size_of::<Op>() <= 256 && has_all
 }
 
 /// What a call needs of an operator that may lack it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Needs {
     /// A value for what begins with nothing.
     pub(crate) identity: bool,
-    /// Outputs of carries.
-    pub(crate) project: bool,
+    /// What it makes outputs of.
+    pub(crate) outputs_of: OutputsOf,
 }
 
 /// What stands before the first element of all: of a machine its start, if there is no initial value.
@@ -162,7 +162,7 @@ pub(crate) unsafe fn reduce<Op: ScanOp>(
 
 /// Makes an output of a carry.
 pub(crate) fn project<Op: ScanOp>(op: &Op, carry: Op::Carry) -> Result<Op::Output, Error> {
-    if op.lacks_project(true) {
+    if op.outputs_of() < OutputsOf::Totals {
         return Err(PlanError::NoProject { operator: op.source().name }.into());
     }
     caught(op, || op.project(carry))

@@ -1,6 +1,6 @@
 //! The operator of a scan.
 
-use scan_codegen::{ElementType, OpSource};
+use scan_codegen::{ElementType, OpSource, OutputsOf};
 
 use crate::{Error, Parameters, ScanElement, element::bytes_of_any};
 
@@ -214,13 +214,11 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// that would need `project` then is an error, [`PlanError::NoProject`](crate::PlanError::NoProject).
     fn project(&self, carry: Self::Carry) -> Self::Output;
 
-    /// Whether a scan needs `project` and the operator has none. `wanted` is whether results are of carries, as those
-    /// of exclusive scans and reductions are.
+    /// What outputs can be made of.
     #[doc(hidden)]
     #[inline(always)]
-    fn lacks_project(&self, wanted: bool) -> bool {
-        let _ = wanted;
-        false
+    fn outputs_of(&self) -> OutputsOf {
+        OutputsOf::Prefixes
     }
 
     /// Moves a carry past one input, and makes the output for it: [`step`](ScanOp::step) and [`emit`](ScanOp::emit) at
@@ -275,8 +273,13 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     #[doc(hidden)]
     fn state_of(&self, carry: Self::Carry) -> Option<Self::State>;
 
-    /// `append`, `apply`, `step` and `advance` of a reversed scan: where partial results are combined in the order of
-    /// memory, the other way round.
+    /// `combine`, `append`, `apply`, `step` and `advance` of a reversed scan: where partial results are combined in the
+    /// order of memory, the other way round. `a` is read before `b`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn combine_back(&self, a: Self::State, b: Self::State) -> Self::State {
+        if self.is_machine() { self.combine(a, b) } else { self.combine(b, a) }
+    }
     #[doc(hidden)]
     fn append_back(&self, state: Self::State, input: Self::Input) -> Self::State;
     #[doc(hidden)]

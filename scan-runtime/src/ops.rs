@@ -11,8 +11,8 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`map`], [`pair`], [`zip`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps
-//! some of the elements, [`flat_map`] gives several results of each.
+//! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`aggregate`] and [`over_aggregates`] make
+//! operators from other operators. [`filter`] keeps some of the elements, [`flat_map`] gives several results of each.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -360,6 +360,12 @@ impl ScanOp for Any {
         a || b
     }
 }
+
+mod aggregate;
+mod by_key;
+
+pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
+pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use scan_runtime::{ScanOp, ops, scan_fn, scan_op};
 use crate::{
     items::{Automaton, quotes},
     lifting::{Lifting, Narrow},
+    operators::mixed,
 };
 
 /// A sum modulo a number that is known when the program runs.
@@ -52,4 +53,11 @@ pub fn composed(modulus: u64) -> Composed {
         ops::map::<letter, _>(quotes(b'"')),
         ops::pair(ops::flip(Lifting), ops::map::<weight, _>(Modular { modulus })),
     )
+}
+
+/// Elements with these values, whose keys go on for a few elements or for some tiles, and return later.
+pub fn keyed<K, T>(values: Vec<T>, key: impl Fn(u64) -> K) -> Vec<ops::Keyed<K, T>> {
+    let run = |index: u64| if index % 400 < 100 { index / 3 } else { !(index / 400) };
+    let of = |index: u64| key(mixed(run(index)) % 3);
+    (0..).zip(values).map(|(index, value)| ops::Keyed { key: of(index), value }).collect()
 }

@@ -6,6 +6,7 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_fn, scan_op};
 
 use crate::{
+    composed::keyed,
     lifting::{INITIAL_VALUE, Lifting, Mapping, Narrow, Wide, inputs},
     operators::{bits, first_difference, mixed},
     reference::{self, WAYS},
@@ -303,7 +304,7 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 9] = [
+pub const COMPARISONS: [(&str, Comparison); 14] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("advancer", |scanner, len| compare(scanner, Advancer, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
@@ -319,9 +320,32 @@ pub const COMPARISONS: [(&str, Comparison); 9] = [
         let initial_value = ops::Both { first: 99, second: INITIAL_VALUE };
         compare_in(&INCLUSIVE, scanner, ops::pair(Emitter, Lifting), initial_value, &inputs(len))
     }),
+    ("by_key", |scanner, len| {
+        let initial_value = ops::KeyedCarry { begun: true, key: -0.0, value: INITIAL_VALUE };
+        let input = keyed(mappings(len), |key| [0.0, -0.0, f64::NAN][key as usize]);
+        compare_by_key(scanner, ops::by_key(Composing), initial_value, &input)
+    }),
+    ("by_key_of_a_coder", |scanner, len| {
+        let initial_value = ops::KeyedCarry { begun: true, key: 1, value: 99 };
+        compare_by_key(scanner, ops::by_key(Coder), initial_value, &keyed(inputs(len), |key| key as u8))
+    }),
+    ("by_key_with_exclusive", |scanner, len| {
+        let initial_value = ops::KeyedCarry { begun: true, key: 1, value: INITIAL_VALUE };
+        let op = ops::by_key(ops::with_exclusive(Lifting));
+        compare_by_key(scanner, op, initial_value, &keyed(inputs(len), |key| key))
+    }),
+    ("aggregate", |scanner, len| {
+        let op = ops::pair(ops::flip(Appending), Coder);
+        compare(scanner, ops::aggregate(op), op.lift(inputs(1)[0]), &inputs(len))
+    }),
+    ("over_aggregates", |scanner, len| {
+        let op = ops::pair(Coder, ops::flip(Lifting));
+        let states: Vec<_> = inputs(len).into_iter().map(|x| op.lift(x)).collect();
+        compare(scanner, ops::over_aggregates(op), ops::Both { first: 99, second: INITIAL_VALUE }, &states)
+    }),
 ];
 
-/// The ways in which an [`Emitter`] can be scanned.
+/// The ways in which an [`Emitter`], and an operator by key, can be scanned.
 const INCLUSIVE: [(ScanKind, bool); 2] = [(ScanKind::Inclusive, false), (ScanKind::Inclusive, true)];
 
 fn compare<Op: ScanOp + Copy>(
@@ -331,6 +355,26 @@ fn compare<Op: ScanOp + Copy>(
     input: &[Op::Input],
 ) -> Result<(), Box<dyn Error>> {
     compare_in(&WAYS, scanner, op, initial_value, input)?;
+    compare_reductions(scanner, op, initial_value, input)
+}
+
+/// The key of an element has no place in an exclusive result.
+fn compare_by_key<Op: ScanOp + Copy>(
+    scanner: &Scanner,
+    op: Op,
+    initial_value: Op::Carry,
+    input: &[Op::Input],
+) -> Result<(), Box<dyn Error>> {
+    compare_in(&INCLUSIVE, scanner, op, initial_value, input)?;
+    compare_reductions(scanner, op, initial_value, input)
+}
+
+fn compare_reductions<Op: ScanOp + Copy>(
+    scanner: &Scanner,
+    op: Op,
+    initial_value: Op::Carry,
+    input: &[Op::Input],
+) -> Result<(), Box<dyn Error>> {
     for with_initial_value in [false, true] {
         let reduce = scanner.reduce(op);
         let (reduce, initial_value) =

@@ -11,7 +11,7 @@ use crate::{
     kernel_role::KernelRole,
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, PROGRAMMATIC, check_operator, check_overrides, check_project, check_start},
+    plan::{Overrides, PROGRAMMATIC, check_operator, check_outputs, check_overrides, check_start},
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
     weight::{Decided, Places, WRITTEN_OUT, Weights},
@@ -260,7 +260,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if spec.initial_late {
         return refused("its initial value is there when the kernel begins: give it with `init_from`");
     }
-    check_project(operator, spec.emits(operator))?;
+    check_outputs(operator, spec.outputs_of(operator))?;
     check_start(operator, spec.initial_value)?;
     let lacks_begin = operator.identity.is_none() && operator.carry.is_none();
     if spec.kind == ScanKind::Exclusive && !spec.initial_value && lacks_begin {

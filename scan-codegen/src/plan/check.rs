@@ -8,7 +8,7 @@ use crate::{
     element::ElementType,
     error::PlanError,
     limits::DeviceLimits,
-    operator::{CarrySource, OpSource},
+    operator::{CarrySource, OpSource, OutputsOf},
     segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{Network, Strategy},
@@ -36,7 +36,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     check_places(operator, spec)?;
     check_length(operator, spec, strategy)?;
     check_late(operator, spec)?;
-    check_project(operator, spec.emits(operator))?;
+    check_outputs(operator, spec.outputs_of(operator))?;
     check_identity(operator, spec, strategy)
 }
 
@@ -50,11 +50,14 @@ pub(crate) fn check_start(operator: &OpSource, initial_value: bool) -> Result<()
     }
 }
 
-/// Refuses results of carries, if the operator makes results of inputs only. `emits` says where results come from.
-pub(crate) fn check_project(operator: &OpSource, emits: bool) -> Result<(), PlanError> {
-    match emits || operator.projects {
-        true => Ok(()),
-        false => Err(PlanError::NoProject { operator: operator.name.clone() }),
+/// Refuses results that the operator cannot make.
+pub(crate) fn check_outputs(operator: &OpSource, wanted: OutputsOf) -> Result<(), PlanError> {
+    let name = || operator.name.clone();
+    match operator.outputs_of {
+        outputs_of if outputs_of >= wanted => Ok(()),
+        OutputsOf::NoStart => Err(PlanError::NoStartOfKeys { operator: name() }),
+        OutputsOf::NoProject | OutputsOf::Inputs => Err(PlanError::NoProject { operator: name() }),
+        OutputsOf::NoKey | OutputsOf::Totals | OutputsOf::Prefixes => Err(PlanError::NoKey { operator: name() }),
     }
 }
 

@@ -212,8 +212,11 @@ fn project(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) ->
                 #krate::__private::carry_as_output(#name, __scan_carry)
             }
             #[inline]
-            fn lacks_project(&self, __scan_wanted: bool) -> bool {
-                __scan_wanted && !#krate::__private::is_one_type::<Self::Carry, Self::Output>()
+            fn outputs_of(&self) -> #krate::__private::OutputsOf {
+                match #krate::__private::is_one_type::<Self::Carry, Self::Output>() {
+                    true => #krate::__private::OutputsOf::Prefixes,
+                    false => #krate::__private::OutputsOf::Inputs,
+                }
             }
         },
     }

@@ -14,6 +14,7 @@ use crate::{
     __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element,
     scan_op, time_limit::TimeLimit,
 };
+use scan_codegen::OutputsOf;
 
 /// Threads in several numbers, one among them.
 static POOLS: LazyLock<Vec<ThreadPool>> =
@@ -826,6 +827,9 @@ struct Padded {
     b: u32,
 }
 
+/// What an inclusive scan needs.
+const NEEDS: Needs = Needs { identity: false, outputs_of: OutputsOf::Inputs };
+
 /// What [`surely_planned`](super::surely_planned) answers for the planner.
 #[test]
 fn the_planner_accepts_every_usual_scan() {
@@ -833,13 +837,13 @@ fn the_planner_accepts_every_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, &Heads::NONE, Needs::default()));
+            assert!(super::surely_planned(&First::<N>, &Heads::NONE, NEEDS));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits::<u32>(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
             let keys = [[0_u8; N]];
-            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), Needs::default()));
+            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), NEEDS));
             scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
@@ -852,13 +856,13 @@ fn the_planner_accepts_every_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, Needs::default()));
+    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, NEEDS));
     assert!(
-        !super::surely_planned(&First::<3>, &Heads::NONE, Needs { identity: true, project: false }),
+        !super::surely_planned(&First::<3>, &Heads::NONE, Needs { identity: true, ..NEEDS }),
         "without an identity"
     );
     let padded = Heads::keys::<Padded>(&[]);
-    assert!(!super::surely_planned(&First::<3>, &padded, Needs::default()), "keys with padding");
+    assert!(!super::surely_planned(&First::<3>, &padded, NEEDS), "keys with padding");
     assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());

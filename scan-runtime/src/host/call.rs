@@ -2,7 +2,7 @@
 
 use std::{fmt, ptr, sync::Arc};
 
-use scan_codegen::{ArrayKind, ArrayKinds, PlanError, ScanKind};
+use scan_codegen::{ArrayKind, ArrayKinds, OutputsOf, PlanError, ScanKind};
 
 use super::{
     axis::{AxisLayout, CallAxis},
@@ -208,8 +208,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let begins = self.options.initial_value.is_some() || heads.initial_values.is_some();
         let Options { kind, reduction, overrides, op, .. } = self.options;
         let exclusive = *kind == ScanKind::Exclusive;
-        let needs =
-            cpu::Needs { identity: (exclusive || of_nothing) && !begins, project: exclusive || reduction.is_some() };
+        let outputs_of = match (exclusive, reduction) {
+            (true, _) => OutputsOf::Prefixes,
+            (false, Some(_)) => OutputsOf::Totals,
+            (false, None) => OutputsOf::Inputs,
+        };
+        let needs = cpu::Needs { identity: (exclusive || of_nothing) && !begins, outputs_of };
         let surely = || overrides.is_none() && cpu::surely_planned(&**op, heads, needs);
         if self.prepared.is_some() || surely() { Ok(()) } else { self.ask_planner(totals) }
     }

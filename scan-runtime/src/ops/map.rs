@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use scan_codegen::OpSource;
+use scan_codegen::{OpSource, OutputsOf};
 
 use crate::{
     __private::{ScanMap, function_text},
@@ -123,6 +123,10 @@ where
         self.op.state_of(carry)
     }
 
+    fn combine_back(&self, a: Op::State, b: Op::State) -> Op::State {
+        self.op.combine_back(a, b)
+    }
+
     fn append_back(&self, state: Op::State, input: F::From) -> Op::State {
         self.op.append_back(state, F::map(input))
     }
@@ -143,8 +147,8 @@ where
         self.op.project(carry)
     }
 
-    fn lacks_project(&self, wanted: bool) -> bool {
-        self.op.lacks_project(wanted)
+    fn outputs_of(&self) -> OutputsOf {
+        self.op.outputs_of()
     }
 
     fn source(&self) -> OpSource {

@@ -1,6 +1,6 @@
 //! Two operators at once.
 
-use scan_codegen::{CarrySource, OpSource};
+use scan_codegen::{CarrySource, OpSource, OutputsOf};
 
 use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
 
@@ -89,8 +89,8 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
         Both { first: self.first.project(carry.first), second: self.second.project(carry.second) }
     }
 
-    fn lacks_project(&self, wanted: bool) -> bool {
-        self.first.lacks_project(wanted) || self.second.lacks_project(wanted)
+    fn outputs_of(&self) -> OutputsOf {
+        self.first.outputs_of().min(self.second.outputs_of())
     }
 
     fn advance(&self, carry: Self::Carry, input: A::Input) -> (Self::Carry, Self::Output) {
@@ -108,6 +108,10 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
 
     fn state_of(&self, carry: Self::Carry) -> Option<Self::State> {
         Some(Both { first: self.first.state_of(carry.first)?, second: self.second.state_of(carry.second)? })
+    }
+
+    fn combine_back(&self, a: Self::State, b: Self::State) -> Self::State {
+        Both { first: self.first.combine_back(a.first, b.first), second: self.second.combine_back(a.second, b.second) }
     }
 
     fn append_back(&self, state: Self::State, input: A::Input) -> Self::State {
@@ -144,7 +148,7 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),
-            projects: !self.lacks_project(true),
+            outputs_of: self.outputs_of(),
             backwards: None,
             name,
         };

@@ -1,6 +1,6 @@
 //! The exclusive and the inclusive result at once.
 
-use scan_codegen::{CarrySource, OpSource};
+use scan_codegen::{CarrySource, OpSource, OutputsOf};
 
 use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
 
@@ -96,8 +96,12 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
         ExclusiveInclusive { exclusive: result, inclusive: result }
     }
 
-    fn lacks_project(&self, _: bool) -> bool {
-        self.op.lacks_project(true)
+    fn outputs_of(&self) -> OutputsOf {
+        match self.op.outputs_of() {
+            OutputsOf::Inputs => OutputsOf::NoProject,
+            OutputsOf::Totals => OutputsOf::NoKey,
+            outputs_of => outputs_of,
+        }
     }
 
     fn advance(&self, carry: Op::Carry, input: Op::Input) -> (Op::Carry, Self::Output) {
@@ -119,6 +123,10 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
 
     fn state_of(&self, _: Op::Carry) -> Option<Op::State> {
         None
+    }
+
+    fn combine_back(&self, a: Op::State, b: Op::State) -> Op::State {
+        self.op.combine_back(a, b)
     }
 
     fn append_back(&self, state: Op::State, input: Op::Input) -> Op::State {
@@ -150,7 +158,7 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),
-            projects: !self.lacks_project(true),
+            outputs_of: self.outputs_of(),
             backwards: None,
             name,
         };

@@ -8,7 +8,7 @@ pub use crate::cpu::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, S
 pub use crate::element::bytes_of;
 pub use crate::parameters::{Parameter, Parameters};
 pub use crate::sealed::ByMacro;
-pub use scan_codegen::{ElementType, OpSource, Primitive, source_path};
+pub use scan_codegen::{ElementType, OpSource, OutputsOf, Primitive, source_path};
 pub use std::any::TypeId;
 pub use std::default::Default;
 pub use std::marker::PhantomData;
@@ -301,7 +301,7 @@ pub fn carry_as_output<Carry: ScanElement, Output: ScanElement>(operator: &str, 
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
     let [identity, start] = [bytes_of_any(op.identity()), bytes_of_any(op.start())];
     let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout, Op::Carry::layout];
-    source(name, layouts, [identity, start], op.parameters(), functions, !op.lacks_project(true))
+    source(name, layouts, [identity, start], op.parameters(), functions, op.outputs_of())
 }
 
 /// The non-generic part of [`operator`], which is most of its code and so is compiled once.
@@ -311,7 +311,7 @@ fn source(
     [identity, start]: [Option<Vec<u8>>; 2],
     parameters: Parameters,
     functions: &[Function],
-    projects: bool,
+    outputs_of: OutputsOf,
 ) -> OpSource {
     let mut texts = Texts::default();
     let machine = functions.iter().any(|function| function.name == "apply");
@@ -326,7 +326,7 @@ fn source(
         parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
-        projects,
+        outputs_of,
         backwards: None,
     }
 }

@@ -4,22 +4,22 @@
 
 use std::fmt::Debug;
 
-use scan_codegen::{Arrays, Overrides, ScanSpec, Segments};
+use scan_codegen::{Arrays, OutputsOf, Overrides, ScanSpec, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 use scan_tests::{
-    composed::composed,
+    composed::{composed, keyed},
     emulated::{Emulator, Module, Program},
     extent::compiled,
     items::{Leading, stamp},
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    machines::{Appending, Coder},
+    machines::{Appending, Coder, Page, ReaderFromEnd, numbers},
     operators::mixed,
     reference::WAYS,
     segments::Heads,
     strategies,
 };
 
-/// By the strategies that have this turn, in every way; the output in an array for each field where `by_field` says so.
+/// By the strategies that have this turn, in every way that the operator supports; the output in an array for each field where `by_field` says so.
 fn by_strategies<Op>(
     op: &Op,
     initial_value: Op::Carry,
@@ -31,15 +31,19 @@ fn by_strategies<Op>(
 {
     let program = |(index, (_, strategy)): (usize, (usize, Strategy))| {
         let (kind, with_initial_value) = WAYS[index % 4];
-        let mut overrides = Overrides::default().strategy(strategy).threads(32);
-        overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+        let kind = if op.outputs_of() == OutputsOf::Prefixes { kind } else { ScanKind::Inclusive };
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let spec = if index % 3 == 0 { spec.reverse() } else { spec };
+        let mut overrides = Overrides::default().strategy(strategy).threads(32);
+        overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
         let spec = if by_field { spec.with_arrays(Arrays::One, Arrays::PerField) } else { spec };
         let initial_value = with_initial_value.then_some(initial_value);
         Program::of(op.clone(), &spec.with_total(), initial_value, &overrides).unwrap()
     };
-    let programs: Vec<Program<Op>> = strategies::in_turn(turn).enumerate().map(program).collect();
+    let has_identity = op.identity().is_some();
+    let supported =
+        |(_, strategy): &(usize, Strategy)| has_identity || !matches!(strategy.block.network, Network::Blelloch { .. });
+    let programs: Vec<Program<Op>> = strategies::in_turn(turn).filter(supported).enumerate().map(program).collect();
     for program in &compiled(programs) {
         let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
         let emulator = Emulator::new(mixed(7)).resident_blocks(if needs_all { usize::MAX } else { 3 });
@@ -98,5 +102,57 @@ fn exclusive_and_inclusive_results_without_an_identity_match_the_reference() {
         let input: Vec<_> = (0..length as u64).map(stamp).collect();
         let result = program.verify(&Emulator::new(mixed(5)).resident_blocks(usize::MAX), &input);
         result.unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
+}
+
+/// Where keys change the operator begins anew: one that does not commute, one that appends, one with parameters, and
+/// machines, also one that folds from the end of a part.
+#[test]
+fn scans_of_keys_and_values_match_the_reference() {
+    let key = |key: u64| key as u16;
+    let float = |key: u64| [0.0_f32, -0.0, f32::NAN][key as usize];
+    let sums = |len: usize| keyed((0..len as u64).map(|i| mixed(i) as u32).collect(), float);
+    let first = ops::KeyedCarry { begun: true, key: -0.0, value: 7 };
+    by_strategies(&ops::by_key(ops::sum()), first, sums, 0, false);
+    let first = ops::KeyedCarry { begun: true, key: 0, value: INITIAL_VALUE };
+    by_strategies(&ops::by_key(ops::flip(Appending)), first, |len| keyed(inputs(len), key), 1, false);
+    let first = ops::KeyedCarry { begun: true, key: 1, value: 77 };
+    by_strategies(&ops::by_key(Coder), first, |len| keyed(inputs(len), key), 2, false);
+    let read = ops::KeyedCarry { begun: true, key: 2, value: Page { first: 0, end: 1 } };
+    by_strategies(&ops::by_key(ReaderFromEnd), read, |len| keyed(numbers(len), key), 5, false);
+    by_strategies(&ops::by_key(ops::with_exclusive(Coder)), first, |len| keyed(inputs(len), key), 3, true);
+    let value = composed(1_021).lift(inputs(1)[0]);
+    let first = ops::KeyedCarry { begun: false, key: keyed(vec![()], key)[0].key, value };
+    by_strategies(&ops::by_key(composed(1_021)), first, |len| keyed(inputs(len), key), 4, false);
+}
+
+/// Aggregates of a machine, and of an operator that has two orders of operands in a reversed scan; and carries that
+/// follow from them.
+#[test]
+fn aggregates_and_what_follows_from_them_match_the_reference() {
+    let state = |x| Coder.lift(x);
+    by_strategies(&ops::aggregate(Coder), state(inputs(1)[0]), inputs, 0, false);
+    by_strategies(&ops::over_aggregates(Coder), 77, |len| inputs(len).into_iter().map(state).collect(), 1, false);
+    let both = ops::pair(ops::flip(Lifting), Coder);
+    let states = |len| inputs(len).into_iter().map(|x| both.lift(x)).collect();
+    by_strategies(&ops::aggregate(both), both.lift(inputs(1)[0]), inputs, 2, false);
+    by_strategies(&ops::over_aggregates(both), both.carry_of(both.lift(inputs(1)[0])), states, 3, false);
+    let parameters = composed(1_021);
+    by_strategies(&ops::aggregate(parameters.clone()), parameters.lift(inputs(1)[0]), inputs, 4, false);
+}
+
+/// An initial value without an element before it begins no key, even if its key is that of the first element.
+#[test]
+fn an_initial_value_that_has_not_begun_joins_no_key() {
+    let op = ops::by_key(Lifting);
+    let input = keyed(inputs(382), |key| key as u16);
+    for (spec, edge) in [(ScanSpec::inclusive(), input[0]), (ScanSpec::inclusive().reverse(), input[381])] {
+        for begun in [false, true] {
+            let first = ops::KeyedCarry { begun, key: edge.key, value: INITIAL_VALUE };
+            let program = Program::of(op, &spec, Some(first), &Overrides::default()).unwrap();
+            Module::compile(&[&program.source]).unwrap();
+            let result = program.verify(&Emulator::new(mixed(7)), &input);
+            result.unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+        }
     }
 }

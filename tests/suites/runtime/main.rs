@@ -1,9 +1,11 @@
 //! The runtime without a GPU: the CPU backend, scans along an axis, reductions, errors, kernels on disk and ahead of time, a compiler that
 //! fails, and the crates in `examples/`.
 
+mod aggregate;
 mod aot;
 mod arrays;
 mod axis;
+mod by_key;
 mod columns;
 mod cpu;
 mod disk_cache;

@@ -19,6 +19,7 @@ use scan_tests::{
     extent::{self, for_gpus},
     gallery::{self, Example},
     items::Classes,
+    machines::Coder,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
     segments::Heads,
@@ -106,7 +107,16 @@ fn operators_of_operators_compile_without_warnings() {
         let source = scan.cuda_source_for(len).unwrap();
         (format!("{len} elements, with the exclusive result"), source, ARCHITECTURES[4])
     });
-    assert_eq!(complaints([&sources[..], &with_exclusive].concat()), Vec::<String>::new());
+    let scanner = Scanner::cpu_for(DeviceLimits::H200);
+    let by_key = scanner.scan(ops::by_key::<f64, _>(ops::with_exclusive(composed(1_021)))).reverse();
+    let others = [
+        ("by key", by_key.per_field().cuda_source_for(1_000_000_000).unwrap()),
+        ("by key", scanner.scan(ops::by_key::<[u8; 3], _>(ops::sum::<f32>())).cuda_source_for(1_000_000).unwrap()),
+        ("aggregate", scanner.reduce(ops::aggregate(composed(1_021))).cuda_source().unwrap()),
+        ("over aggregates", scanner.scan(ops::over_aggregates(Coder)).exclusive().cuda_source_for(100).unwrap()),
+    ];
+    let others = others.map(|(name, source)| (name.to_owned(), source, ARCHITECTURES[4]));
+    assert_eq!(complaints([&sources[..], &with_exclusive, &others].concat()), Vec::<String>::new());
 }
 
 /// Tables of run time, in the shared memory of a block and too long for it.

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use scan_codegen::{
-    Architecture, DeviceLimits, ElementType, FunctionSource, KernelRole, OffsetWidth, OpSource, Overrides, Piece, Plan,
-    PlanError, Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Target, Templates, Tuned,
-    plan, plan_columns, plan_last_results, plan_reduction, plan_tuned, shapes,
+    Architecture, DeviceLimits, ElementType, FunctionSource, KernelRole, OffsetWidth, OpSource, OutputsOf, Overrides,
+    Piece, Plan, PlanError, Plans, Primitive, Reduction, ScanKind, ScanSpec, Schedule, Segments, Strategy, Target,
+    Templates, Tuned, plan, plan_columns, plan_last_results, plan_reduction, plan_tuned, shapes,
 };
 use scan_runtime::{BlockScan, Carry, Network, TileNumbers, WarpNetwork, Workers};
 
@@ -461,7 +461,7 @@ fn operator(random: &mut Random) -> OpSource {
         parameters,
         functions,
         helpers: Vec::new(),
-        projects: true,
+        outputs_of: OutputsOf::Prefixes,
         backwards: None,
     }
 }
