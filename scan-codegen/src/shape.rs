@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 94;
+const CONDITIONS: usize = 90;
 /// Those of them that stand inside a line of CUDA.
 const INSIDE_A_LINE: usize = 0;
 /// Those that ask for things of two axes.
