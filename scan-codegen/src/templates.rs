@@ -50,6 +50,7 @@ const PARTS: &[Part] = parts! {
     Arrays {
         "zipped/kinds": "zipped/kinds",
         "zipped/neighbours": "zipped/neighbours",
+        "zipped/bits": "zipped/bits",
         "zipped/arrays": "zipped/arrays",
         "one_array/overlap": "one_array/overlap",
     }

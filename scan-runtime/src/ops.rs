@@ -11,8 +11,8 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`map`], [`pair`], [`zip`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps
-//! some of the elements, [`flat_map`] gives several results of each.
+//! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`skip_nulls`] and [`propagate_nulls`] make operators from
+//! others. [`filter`] keeps some of the elements, [`flat_map`] gives several results of each.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -360,6 +360,10 @@ impl ScanOp for Any {
         a || b
     }
 }
+
+mod nullable;
+
+pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
 
 #[cfg(test)]
 mod tests {

@@ -19,6 +19,7 @@ use scan_tests::{
     extent::{for_gpus, one_in},
     gallery::{self, Example},
     items::Classes,
+    machines::Coder,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
     segments::Heads,
@@ -91,7 +92,16 @@ fn operators_of_operators_compile_without_warnings() {
         let source = scan.cuda_source_for(len).unwrap();
         (format!("{len} elements, with the exclusive result"), source, ARCHITECTURES[4])
     });
-    assert_eq!(complaints([&sources[..], &with_exclusive].concat()), Vec::<String>::new());
+    let scanner = Scanner::cpu_for(DeviceLimits::H200);
+    let nullable = [
+        scanner.scan(ops::skip_nulls(composed(1_021))).per_field().cuda_source_for(1_000_000_000),
+        scanner.scan(ops::propagate_nulls(composed(1_021))).reverse().cuda_source_for(1_000_000_000),
+        scanner.scan(ops::skip_nulls(Coder)).reverse().per_field().cuda_source_for(1_000_000_000),
+        scanner.scan(ops::propagate_nulls(Coder)).exclusive().cuda_source_for(100),
+        scanner.scan(ops::skip_nulls(ops::first::<u64>())).cuda_source_for(100),
+    ];
+    let nullable = nullable.map(|source| ("over nullable elements".to_owned(), source.unwrap(), ARCHITECTURES[4]));
+    assert_eq!(complaints([&sources[..], &with_exclusive, &nullable].concat()), Vec::<String>::new());
 }
 
 /// Tables of run time, in the shared memory of a block and too long for it.

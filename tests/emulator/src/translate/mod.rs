@@ -323,8 +323,8 @@ impl<'a> Translator<'a> {
         shared.into_iter().for_each(|at| self.replace(at, "static thread_local"));
     }
 
-    /// Reads `using State = …;` and its like: which of the names stand for the state type. A head flag is a `bool` that is
-    /// no partial result, whatever the state is.
+    /// Reads `using State = …;` and its like: which of the names stand for the state type. A head flag is a `bool` that
+    /// is no partial result, whatever the state is.
     fn find_states(&mut self, start: usize) -> Result<(), Unsupported> {
         let mut names = Vec::new();
         for position in self.outermost(start).filter(|&at| self.text(at) == "using").collect::<Vec<_>>() {
