@@ -1,5 +1,5 @@
 //! Kinds of arrays: a slice, items at places that an array or the operator gives, arrays without memory, neighbours,
-//! and arrays with strides of their own. `docs/extending/add-an-array-kind.md` says how to add one.
+//! arrays with strides of their own, and bits. `docs/extending/add-an-array-kind.md` says how to add one.
 
 use std::fmt;
 
@@ -25,6 +25,8 @@ pub enum ArrayKind {
     Next,
     /// Of an input that is scanned along an axis: as strides of its own say.
     Strided,
+    /// Of an input of `bool`: as bits, of which the least significant one is the first.
+    Bits,
 }
 
 impl ArrayKind {
@@ -41,7 +43,7 @@ pub struct ArrayKinds {
     bits: u64,
 }
 
-const BITS: u32 = 3;
+const BITS: u32 = 4;
 
 impl ArrayKinds {
     /// These kinds; arrays beyond them are slices.
@@ -56,6 +58,7 @@ impl ArrayKinds {
                 ArrayKind::Previous => 5,
                 ArrayKind::Next => 6,
                 ArrayKind::Strided => 7,
+                ArrayKind::Bits => 8,
             };
             bits << shift
         });
@@ -72,7 +75,8 @@ impl ArrayKinds {
             4 => ArrayKind::Computed,
             5 => ArrayKind::Previous,
             6 => ArrayKind::Next,
-            _ => ArrayKind::Strided,
+            7 => ArrayKind::Strided,
+            _ => ArrayKind::Bits,
         }
     }
 
@@ -121,10 +125,11 @@ mod tests {
             ArrayKind::Previous,
             ArrayKind::Next,
             ArrayKind::Strided,
+            ArrayKind::Bits,
         ];
         let given = ArrayKinds::new(kinds);
-        assert_eq!((0..8).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
-        assert_eq!((given.of(8), given.of(15), given.of(99)), Default::default());
+        assert_eq!((0..9).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
+        assert_eq!((given.of(9), given.of(15), given.of(99)), Default::default());
         assert!(!given.are_slices() && ArrayKinds::new([ArrayKind::Slice; 3]).are_slices());
         let last = ArrayKinds::new((0..16).map(|index| if index == 15 { ArrayKind::NoMemory } else { kinds[1] }));
         assert_eq!(last.of(15), ArrayKind::NoMemory);

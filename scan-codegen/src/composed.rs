@@ -1,5 +1,9 @@
 //! Operators made from other operators.
 
+mod nullable;
+
+pub use nullable::Nulls;
+
 use crate::{
     element::ElementType,
     names::{snake_case, variable},

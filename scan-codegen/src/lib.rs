@@ -53,6 +53,7 @@ pub use checker::{Rule, Violation};
 #[doc(hidden)]
 pub use columns::render_columns_from;
 pub use columns::{Axis, AxisError, ColumnLayout, ColumnsPlan, plan_columns, render_columns, render_columns_for};
+pub use composed::Nulls;
 pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive, ShortTable};

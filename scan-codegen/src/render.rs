@@ -202,6 +202,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     parts.extend(["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }]);
     parts.extend((!in_slices).then_some("zipped/kinds"));
     parts.extend(plan.spec.input_kinds.any(ArrayKind::is_neighbour).then_some("zipped/neighbours"));
+    parts.extend(plan.spec.input_kinds.any(|kind| kind == ArrayKind::Bits).then_some("zipped/bits"));
     parts.extend(plan.spec.output_kinds.are_computed().then_some("zipped/computed"));
     parts.push(if is_zipped { "zipped/arrays" } else { "one_array/overlap" });
     parts.push(if plan.programmatic { "launches" } else { "no_launches" });

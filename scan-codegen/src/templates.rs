@@ -50,6 +50,7 @@ const PARTS: &[Part] = parts! {
     Arrays {
         "zipped/kinds": "zipped/kinds",
         "zipped/neighbours": "zipped/neighbours",
+        "zipped/bits": "zipped/bits",
         "zipped/arrays": "zipped/arrays",
         "one_array/overlap": "one_array/overlap",
     }
@@ -125,6 +126,7 @@ const PARTS: &[Part] = parts! {
         "heads/keys": "heads/keys",
         "heads/rows": "heads/rows",
         "heads/offsets": "heads/offsets",
+        "heads/values": "heads/values",
         "heads/of_tile": "heads/of_tile",
         "heads/of_runs": "heads/of_runs",
         "heads/run_heads": "heads/run_heads",
@@ -164,6 +166,7 @@ const PARTS: &[Part] = parts! {
     Kernel {
         "kernel/length": "kernel/length",
         "kernel/nothing": "kernel/nothing",
+        "kernel/no_elements": "kernel/no_elements",
         "launch_order": "launch_order",
         "tile_declaration": "tile_declaration",
         "kernel/empty_segments": "kernel/empty_segments",

@@ -492,7 +492,7 @@ impl<'h> Heads<'h> {
 
     /// The head bits of [`GROUP`] elements; zeros behind the last word.
     #[inline]
-    fn bits_from(&self, element: usize) -> u64 {
+    pub(crate) fn bits_from(&self, element: usize) -> u64 {
         let HeadKind::Bits(Bits { word, first, .. }) = self.kind else { return 0 };
         let (byte, shift) = ((first + element) / 8, (first + element) % 8);
         let mut nine = [0; 9];

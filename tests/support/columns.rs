@@ -2,7 +2,7 @@
 //! the arrays of their fields.
 
 use scan_codegen::{Arrays, ElementKind};
-use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
+use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, ops, scan_element, scan_op};
 
 use crate::{
     lifting::{self, Mapping, Narrow},
@@ -236,6 +236,34 @@ impl ColumnsOperator for Coder {
     }
     fn initial_value() -> u32 {
         77
+    }
+}
+
+impl<Op: ColumnsOperator, const SKIP: bool> ColumnsOperator for ops::OverNullable<Op, SKIP> {
+    fn new() -> Self {
+        ops::OverNullable { op: Op::new() }
+    }
+    fn inputs(len: usize, seed: u64) -> Vec<Self::Input> {
+        // One in a few hundred is null, so that it is seen where the last one was; all of some inputs.
+        let is_valid = |i: usize| seed % 5 != 4 && !mixed(i as u64 ^ seed << 30).is_multiple_of(257);
+        let nullable = |(i, value)| ops::Nullable { value, valid: is_valid(i) };
+        Op::inputs(len, seed).into_iter().enumerate().map(nullable).collect()
+    }
+    fn initial_value() -> Self::Carry {
+        ops::Nullable { value: Op::initial_value(), valid: true }
+    }
+}
+
+/// Of bits alone.
+impl ColumnsOperator for ops::BitXor<bool> {
+    fn new() -> Self {
+        ops::bit_xor()
+    }
+    fn inputs(len: usize, seed: u64) -> Vec<bool> {
+        (0..len as u64).map(|i| mixed(seed ^ i << 20) % 2 == 1).collect()
+    }
+    fn initial_value() -> bool {
+        true
     }
 }
 

@@ -251,7 +251,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     {
         return refused(
             "it reads slices, neighbours and arrays with strides of their own, and writes slices: nothing gathered, \
-             scattered or made of indices",
+             scattered, or made of indices or bits; copy such items to a slice first",
         );
     }
     if spec.total {

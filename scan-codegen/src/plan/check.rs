@@ -102,8 +102,10 @@ fn check_index(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
 /// Refuses kinds of arrays that are not of this side of a scan, and strides where there is no shape.
 fn check_kinds(spec: &ScanSpec) -> Result<(), PlanError> {
     let of_both = |kind| matches!(kind, ArrayKind::Places(_) | ArrayKind::NoMemory);
-    if !spec.input_kinds.are_slices_or(|kind| of_both(kind) || kind.is_neighbour()) {
-        let kinds = "slices, indices, gathered items and neighbours; arrays with strides of their own along an axis";
+    let of_inputs = |kind: ArrayKind| kind.is_neighbour() || kind == ArrayKind::Bits;
+    if !spec.input_kinds.are_slices_or(|kind| of_both(kind) || of_inputs(kind)) {
+        let kinds =
+            "slices, indices, gathered items, neighbours and bits; arrays with strides of their own along an axis";
         return Err(PlanError::ArrayKinds { what: "input", kinds });
     }
     match spec.output_kinds.are_slices_or(|kind| of_both(kind) || kind == ArrayKind::Computed) {

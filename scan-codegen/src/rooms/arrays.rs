@@ -33,6 +33,7 @@ impl PlaceWords {
             ArrayKind::Previous => (format!("Neighbour<{ty}, 0>"), String::new()),
             ArrayKind::Next => (format!("Neighbour<{ty}, 1>"), String::new()),
             ArrayKind::Strided => (format!("Strided<{ty}>"), String::new()),
+            ArrayKind::Bits => ("Bitmap".to_owned(), String::new()),
         };
         let (put, place) = match kind {
             ArrayKind::Slice => (format!("[0] = result{field}"), format!("&this->{name}[i]")),

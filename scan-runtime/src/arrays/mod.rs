@@ -1,5 +1,5 @@
-//! Inputs and outputs in host and in device memory: slices, indices, gathered inputs, neighbours, inputs with strides
-//! of their own, scattered outputs, and outputs that are not written.
+//! Inputs and outputs in host and in device memory: slices, indices, gathered inputs, neighbours, bits, inputs with
+//! strides of their own, scattered outputs, and outputs that are not written.
 //!
 //! An input is one of these arrays, or, of a struct, a tuple with one for each field, in the order of declaration; an
 //! output likewise. Fields in arrays of their own are neither interleaved before the scan nor taken apart after it, on
@@ -17,6 +17,7 @@
 //! | with the feature `ndarray` and [along an axis](crate::Scan::along): an array or view | `&x`, `x.view()` | `&mut y`, `y.view_mut()` |
 //! | an item for each element, at a place from another array | [`gather`] | [`scatter`] |
 //! | the item before each element, or the one after it, with an edge value | [`previous`], [`next`] | |
+//! | a bit for each element, in a bitmap, as those of Apache Arrow | [`bits`] | |
 //! | an item for each element along an axis, at strides of its own, which may be 0 or negative | [`strided`] | |
 //! | items for some elements, at places that the operator computes: none, one, or up to `K` an element | | [`scatter_by_output`] |
 //! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
@@ -57,11 +58,12 @@
 //! ```
 //!
 //! In a reversed scan places and indices are those of memory, as for a slice. In host memory the host follows places:
-//! it copies gathered items, neighbours, and items with strides of their own before the scan, and scattered results
-//! after it. Indices and discarded results take no memory, except on a GPU for indices along an axis whose columns are
-//! not contiguous. Over device memory kernels follow places item by item, and copy slices in bulk;
+//! it copies gathered items, neighbours, bits, and items with strides of their own before the scan, and scattered
+//! results after it. Indices and discarded results take no memory, except on a GPU for indices along an axis whose
+//! columns are not contiguous. Over device memory kernels follow places item by item, and copy slices in bulk;
 //! [`kernels_like`](crate::Scan::kernels_like) puts the kernels of such arrays into a [bundle](crate::aot).
 
+pub(crate) mod bits;
 mod computed;
 #[cfg(feature = "cuda")]
 mod device;
@@ -80,6 +82,7 @@ pub(crate) mod strided;
 
 use scan_codegen::Arrays;
 
+pub use bits::{Bits, bits};
 pub use computed::{PlacedAt, ScatterByOutput, scatter_by_output};
 #[cfg(feature = "cuda")]
 pub(crate) use device::{DeviceInput, DeviceOutput};

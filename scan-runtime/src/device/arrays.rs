@@ -8,7 +8,7 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays, ColumnLayout, MAX_ELEMENT_BYTE
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error,
-    arrays::{DeviceInput, DeviceOutput, Layout, fields::Lengths},
+    arrays::{DeviceInput, DeviceOutput, Layout, bits::check_bits, fields::Lengths},
     cuda::CudaDevice,
 };
 
@@ -234,13 +234,15 @@ pub(crate) struct Found<'s> {
     pub(crate) strided: ArrayVec<(usize, usize, &'s [isize]), MOST_ARRAYS>,
     /// The first array that has places among no items.
     pub(crate) empty: Option<usize>,
+    /// The fewest bits that an array of bits has.
+    fewest_bits: Option<usize>,
     foreign: Option<Error>,
 }
 
 impl<'s> Found<'s> {
     pub(crate) fn of(what: &'static str) -> Self {
         let (kinds, strided) = (ArrayVec::new(), ArrayVec::new());
-        Found { what, lengths: Lengths::of(what), kinds, strided, empty: None, foreign: None }
+        Found { what, lengths: Lengths::of(what), kinds, strided, empty: None, fewest_bits: None, foreign: None }
     }
 
     pub(crate) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {
@@ -249,6 +251,9 @@ impl<'s> Found<'s> {
         }
         if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
             self.empty.get_or_insert(self.kinds.len());
+        }
+        if array.kind == ArrayKind::Bits {
+            self.fewest_bits = Some(self.fewest_bits.map_or(array.count, |fewest| fewest.min(array.count)));
         }
         self.add_kind(array.kind);
         self.lengths.add(array.len);
@@ -265,6 +270,11 @@ impl<'s> Found<'s> {
 
     pub(crate) fn kinds(&self) -> ArrayKinds {
         ArrayKinds::new(self.kinds.iter().copied())
+    }
+
+    /// Whether each array of bits has a bit for each of `len` elements.
+    pub(crate) fn check_bits(&self, len: usize) -> Result<(), Error> {
+        self.fewest_bits.map_or(Ok(()), |found| check_bits(found, len))
     }
 
     /// The length of all arrays that have one.

@@ -289,6 +289,7 @@ impl<'a> DeviceCall<'a> {
         let layouts = Layouts { input: (arrays, inputs.kinds()), output: (output.arrays(), out_kinds) };
         let mut request = self.reducible(self.request(totals.wanted(), layouts), in_len.unwrap_or_default());
         let (len, results) = self.check_arrays(in_len, out_len, in_place, &totals)?;
+        inputs.check_bits(len)?;
         self.check(device, &request, len, &totals)?;
         if self.is_without_elements(&request, len, results) {
             return self.write_nothing(&request, output, totals, results);
@@ -315,9 +316,9 @@ impl<'a> DeviceCall<'a> {
         let read = if in_place { writing.words() } else { reading.words() };
         let buffers = InOut { input: read, output: writing.words(), len: len as u64, columns };
         // SAFETY: the buffers are borrowed from live slices, which have been checked: of `len` items, of the array
-        // along the axis, of as many indices, or of as many items as indices can select. Those of the output are
-        // borrowed exclusively, so that none overlaps another one, unless there is no input. They are those of the
-        // request.
+        // along the axis, of as many indices or bits, or of as many items as indices can select. Those of the output
+        // are borrowed exclusively, so that none overlaps another one, unless there is no input. They are those of
+        // the request.
         unsafe { self.enqueue(device, request, buffers, results as u64, total) }
     }
 

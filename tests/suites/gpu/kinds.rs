@@ -4,7 +4,8 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Axis, Error, ScanOp, Scanner, Staging,
-    arrays::{discard, gather, indices, next, previous, scatter, scatter_by_output, strided},
+    arrays::{bits as bits_from, discard, gather, indices, next, previous, scatter, scatter_by_output, strided},
+    cudarc::driver::CudaSlice,
     ops, scan_fn,
 };
 use scan_tests::{
@@ -27,6 +28,7 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("kinds_of_arrays", arrays);
     trials.add("kinds_of_signed_places", signed);
     trials.add("kinds_of_neighbours", neighbours);
+    trials.add("kinds_of_bits", validity);
     trials.add("kinds_of_strided_arrays", own_strides);
     trials.add("kinds_of_host_arrays_without_memory", host_arrays);
     trials.add("kinds_of_computed_places", computed);
@@ -253,6 +255,55 @@ fn neighbours() -> Outcome {
             scan(&scanner).on(&stream).along(axis.clone()).run_into(device(), &mut found)?;
             ensure(stream.clone_dtoh(&found)? == wanted, || format!("{axis:?}"))?;
         }
+    }
+    Ok(())
+}
+
+/// Values and their validity, in host and in device memory, as the CPU scans them: by a call and by a handle, from
+/// either end, in rows; and a bitmap that is too short.
+fn validity() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let values: Vec<u32> = (0..len as u64).map(|i| mixed(i) as u32).collect();
+        let first = [0, 3, 8, 77, 12_345, 31][turn];
+        let bitmap: Vec<u8> = (0..(first + len).div_ceil(8) as u64).map(|i| (mixed(!i) | mixed(i)) as u8).collect();
+        let (device_values, device_bitmap) = (stream.clone_htod(&values)?, stream.clone_htod(&bitmap)?);
+        let inputs = || (&values, bits_from(&bitmap, first));
+        let on_device = || (&device_values, bits_from(&device_bitmap, first));
+        let scan = |scanner: &Scanner| match turn % 2 {
+            0 => scanner.scan(ops::skip_nulls(ops::sum())),
+            _ => scanner.scan(ops::skip_nulls(ops::sum())).reverse(),
+        };
+        let ours = scan(&scanner);
+        let (wanted, found) = (scan(&cpu).run(inputs())?, ours.run(inputs())?);
+        ensure(found == wanted, || format!("{len} elements of host memory"))?;
+        let (wanted, wanted_valid): (Vec<u32>, Vec<bool>) = wanted.iter().map(|x| (x.value, x.valid)).unzip();
+        let mut found = (stream.alloc_zeros::<u32>(len)?, stream.alloc_zeros::<bool>(len)?);
+        ours.on(&stream).run_into(on_device(), (&mut found.0, &mut found.1))?;
+        let right = |found: &(CudaSlice<u32>, CudaSlice<bool>), what: &str| {
+            let same = stream.clone_dtoh(&found.0)? == wanted && stream.clone_dtoh(&found.1)? == wanted_valid;
+            ensure(same, || format!("{len} elements, {what}"))
+        };
+        right(&found, "by a call")?;
+        let handle = ours.on(&stream).prepare_like(on_device(), (&mut found.0, &mut found.1), len)?;
+        stream.memset_zeros(&mut found.0)?;
+        handle.run_into(on_device(), (&mut found.0, &mut found.1))?;
+        right(&found, "by a handle")?;
+        let mut poisoned = stream.alloc_zeros::<bool>(len)?;
+        let propagating = scanner.scan(ops::propagate_nulls(ops::sum::<u32>()));
+        propagating.on(&stream).rows(len).run_into(on_device(), (discard(), &mut poisoned))?;
+        let is_valid = |i: usize| bitmap[(first + i) / 8] >> ((first + i) % 8) & 1 == 1;
+        let expected: Vec<bool> = (0..len)
+            .scan(true, |all, i| {
+                *all &= is_valid(i);
+                Some(*all)
+            })
+            .collect();
+        ensure(stream.clone_dtoh(&poisoned)? == expected, || format!("{len} elements, in a row"))?;
+        let short = (&device_values, bits_from(&device_bitmap, 8 * bitmap.len() - len + 1));
+        let error = ours.on(&stream).run_into(short, (&mut found.0, &mut found.1));
+        ensure(matches!(error, Err(Error::Length { what: "bitmap", .. })), || format!("{error:?}"))?;
     }
     Ok(())
 }

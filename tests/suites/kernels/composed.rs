@@ -76,6 +76,44 @@ fn exclusive_and_inclusive_results_match_the_reference() {
     by_strategies(&op, initial_value, inputs, 3, false);
 }
 
+/// Over elements of which some are null: of the same operators.
+#[test]
+fn operators_over_nullable_elements_match_the_reference() {
+    fn nullable<T: Copy>(inputs: impl Fn(usize) -> Vec<T>) -> impl Fn(usize) -> Vec<ops::Nullable<T>> {
+        move |len| {
+            let is_valid = |i: usize| !mixed(i as u64).is_multiple_of(if i < len / 2 { 61 } else { 2 });
+            let each = inputs(len).into_iter().enumerate();
+            each.map(|(i, value)| ops::Nullable { value, valid: is_valid(i) }).collect()
+        }
+    }
+    let valid = |value| ops::Nullable { value, valid: true };
+    by_strategies(&ops::skip_nulls(ops::flip(Lifting)), valid(INITIAL_VALUE), nullable(inputs), 0, true);
+    by_strategies(&ops::propagate_nulls(ops::flip(Lifting)), valid(INITIAL_VALUE), nullable(inputs), 1, true);
+    by_strategies(&ops::skip_nulls(Appending), valid(INITIAL_VALUE), nullable(inputs), 2, false);
+    by_strategies(&ops::propagate_nulls(Appending), valid(INITIAL_VALUE), nullable(inputs), 3, false);
+    let register = |value| ops::Nullable { value, valid: true };
+    by_strategies(&ops::skip_nulls(Coder), register(77), nullable(inputs), 1, true);
+    by_strategies(&ops::propagate_nulls(Coder), register(77), nullable(inputs), 2, true);
+    let op = composed(1_021);
+    let initial_value = ops::Nullable { value: op.lift(inputs(1)[0]), valid: true };
+    by_strategies(&ops::skip_nulls(op.clone()), initial_value, nullable(inputs), 3, false);
+    by_strategies(&ops::propagate_nulls(op), initial_value, nullable(inputs), 0, false);
+    // Without an identity.
+    for (turn, (_, strategy)) in strategies::in_turn(0).enumerate() {
+        let mut overrides = Overrides::default().strategy(strategy).threads(32);
+        overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+        let spec = if turn % 2 == 0 { ScanSpec::inclusive() } else { ScanSpec::inclusive().reverse() };
+        let program = Program::of(ops::skip_nulls(Leading), &spec, None, &overrides);
+        let Ok(program) = program else { continue }; // some networks need an identity
+        let length = 3 * program.plan.tile as usize - 2;
+        let input: Vec<_> = (0..length as u64)
+            .map(|i| ops::Nullable { value: stamp(i), valid: (40..60).contains(&i) || i % 100 == 99 })
+            .collect();
+        let result = program.verify(&Emulator::new(mixed(5)).resident_blocks(usize::MAX), &input);
+        result.unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
+}
+
 /// Of an operator without an identity the initial value begins each segment, whatever the tile lies in.
 #[test]
 fn exclusive_and_inclusive_results_without_an_identity_match_the_reference() {

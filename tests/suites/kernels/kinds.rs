@@ -6,12 +6,15 @@
 use std::fmt::Debug;
 
 use scan_codegen::{
-    ArrayKind::{self, Computed, Next, NoMemory, Places, Previous, Slice},
+    ArrayKind::{self, Bits, Computed, Next, NoMemory, Places, Previous, Slice},
     ArrayKinds, Arrays,
     OffsetWidth::{U32, U64},
     Overrides, ScanSpec, Segments,
 };
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
+use scan_runtime::{
+    BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers,
+    ops::{self, BitXor, PropagateNulls, SkipNulls},
+};
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
@@ -111,6 +114,9 @@ fn every_kind_of_array_matches_the_reference() {
     by_all::<Summarize>((&[Next, Slice, Previous], &[]), BY_FIELD, 10);
     by_all::<Recurrence>((&[Previous, Places(U32)], &[]), BY_FIELD, 11);
     by_all::<AffineU32>((&[Next], &[Places(U64)]), (Arrays::One, Arrays::One), 12);
+    by_all::<SkipNulls<AffineU32>>((&[Slice, Bits], &[Slice, Places(U32)]), BY_FIELD, 13);
+    by_all::<PropagateNulls<Coder>>((&[Places(U64), Bits], &[]), BY_FIELD, 14);
+    by_all::<BitXor<bool>>((&[Bits], &[]), (Arrays::One, Arrays::One), 15);
 }
 
 /// Neighbours are read within rows, which begin and end within threads, warps and tiles.
@@ -240,6 +246,20 @@ fn planted_faults_are_found() {
         program.verify_kinds(&Emulator::new(3), &Recurrence::inputs(row * rows, 5), &[1, 2], None).is_err()
     };
     each_is_found(&program, &of_neighbours, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let of_bits = [
+        ("bit / 8] >> bit % 8 & 1", "bit / 8] >> (7 - bit % 8) & 1"),
+        ("bit / 8] >> bit % 8 & 1", "bit / 8] & 1"),
+        ("const size_t bit = this->first + (size_t)i;", "const size_t bit = (size_t)i;"),
+        (
+            "Bitmap operator+(size_t distance) const { return {this->bytes, this->first + distance}; }",
+            "Bitmap operator+(size_t) const { return *this; }",
+        ),
+    ];
+    let spec_of_bits = spec((&[Bits], &[]), (Arrays::One, Arrays::One), 0);
+    let program =
+        Program::with_limits(BitXor::new(), &spec_of_bits, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let is_found = |program: &Program<BitXor<bool>>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+    each_is_found(&program, &of_bits, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     let of_computed = [
         ("if (place < this->count) {", "if (place <= this->count) {"),
         (

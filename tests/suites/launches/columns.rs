@@ -1,7 +1,8 @@
 //! Calls by columns: each field of an element in an array of its own.
 
 use scan_runtime::{
-    arrays::{discard, gather, indices, next, previous, scatter, scatter_by_output},
+    Axis,
+    arrays::{bits, discard, gather, indices, next, previous, scatter, scatter_by_output},
     ops,
 };
 use scan_tests::columns::{ColumnsOperator, Recurrence, Router, Step, Summarize};
@@ -239,6 +240,20 @@ fn device(kinds: &mut Kinds) {
 }
 
 fn device_places(kinds: &mut Kinds) {
+    kinds.add("device_bits", "ops::skip_nulls, (&values, bits(&validity, 13)), to two arrays", |calls| {
+        let on = OnStream::new()?;
+        let scan = on.scanner.scan(ops::skip_nulls(ops::sum::<u32>()));
+        let values = on.slice("values", &tokens(FEW))?;
+        let validity = on.slice("validity", &vec![0x5a_u8; (13 + FEW).div_ceil(8)])?;
+        let (mut sums, mut valid) = (on.slice("sums", &[0_u32; FEW])?, on.slice("valid", &[false; FEW])?);
+        calls.launches(1, || scan.on(&on.stream).run_into((&values, bits(&validity, 13)), (&mut sums, &mut valid)))?;
+        let short = bits(&validity, 8 * (13 + FEW).div_ceil(8) - FEW + 1);
+        calls.refuse("a bit too few", || scan.on(&on.stream).run_into((&values, short), (&mut sums, &mut valid)))?;
+        let columns = Axis::of(&[FEW / 10, 10], 0)?;
+        calls.refuse("along an axis", || {
+            scan.on(&on.stream).along(columns).run_into((&values, bits(&validity, 13)), (&mut sums, &mut valid))
+        })
+    });
     kinds.add("device_gather", "a recurrence, (gather(&gates, &places), &tokens)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(Recurrence);

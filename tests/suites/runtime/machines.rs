@@ -71,6 +71,8 @@ fn an_emitter_makes_no_results_of_carries() {
         scanner.scan(ops::with_exclusive(Emitter)).run(&x).err(),
         scanner.scan(ops::with_exclusive(Emitter)).along(rows.clone()).run(&x).err(),
         scanner.scan(ops::with_exclusive(Emitter)).plan().err(),
+        scanner.scan(ops::skip_nulls(Emitter)).run((&x, &[true; 12])).err(),
+        scanner.scan(ops::propagate_nulls(Emitter)).plan().err(),
     ];
     for (index, error) in refused.into_iter().chain(around).enumerate() {
         assert!(matches!(error, Some(Error::Plan(PlanError::NoProject { .. }))), "{index}: {error:?}");

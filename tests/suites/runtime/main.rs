@@ -16,6 +16,7 @@ mod forked;
 mod kinds;
 mod machines;
 mod matrix;
+mod nulls;
 mod nvrtc_fails;
 mod progress;
 mod reduction;

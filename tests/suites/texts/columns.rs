@@ -4,11 +4,12 @@ use scan_codegen::{
     ArrayKind, ArrayKinds, Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, PlanError, ScanSpec, Segments,
     plan, plan_columns,
 };
-use scan_runtime::{Architecture, Carry, ScanOp, Strategy};
+use scan_runtime::{Architecture, Carry, ScanOp, Strategy, ops};
 use scan_tests::{
     checked::{render, render_columns},
     columns::{Recurrence, Router, Summarize, Widen},
     machines::Coder,
+    operators::AffineU32,
     several::Splitter,
     strategies,
 };
@@ -74,7 +75,7 @@ fn every_strategy_compiles_without_warnings() {
 /// not, of several architectures.
 #[test]
 fn kinds_of_arrays_compile_without_warnings() {
-    use ArrayKind::{Computed, Next, NoMemory, Places, Previous, Slice, Strided};
+    use ArrayKind::{Bits, Computed, Next, NoMemory, Places, Previous, Slice, Strided};
     scan_tests::nvrtc().unwrap();
     let (narrow, wide) = (Places(OffsetWidth::U32), Places(OffsetWidth::U64));
     let cases: [(&[ArrayKind], &[ArrayKind], u32); 6] = [
@@ -108,11 +109,24 @@ fn kinds_of_arrays_compile_without_warnings() {
         let all = plan.all().into_iter();
         sources.extend(all.map(|plan| (plan.to_string(), render_columns(&operator, &plan).unwrap(), architecture)));
     }
-    for (inputs, outputs) in [(&[Strided][..], &[][..]), (&[Computed], &[]), (&[], &[Previous]), (&[], &[Strided])] {
+    for (inputs, outputs) in
+        [(&[Strided][..], &[][..]), (&[Computed], &[]), (&[], &[Previous]), (&[], &[Strided]), (&[], &[Bits])]
+    {
         let (operator, spec) = (Summarize.source(), of_kinds(inputs, outputs));
         let refused = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default());
         assert!(matches!(refused, Err(PlanError::ArrayKinds { .. })), "{inputs:?}, {outputs:?}");
     }
+    let nullable = ops::skip_nulls(AffineU32).source();
+    let of_bits = of_kinds(&[Slice, Bits], &[]);
+    for (major, minor) in [(7, 5), (9, 0)] {
+        let architecture = Architecture { major, minor };
+        let plans = plan(&nullable, &of_bits, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
+        let planned =
+            plans.iter().map(|plan| (plan.to_string(), render(&nullable, plan, plans.device()).unwrap(), architecture));
+        sources.extend(planned);
+    }
+    let along_an_axis = plan_columns(&nullable, &of_bits, &DeviceLimits::H200, &Overrides::default());
+    assert!(matches!(along_an_axis, Err(PlanError::Columns { why }) if why.contains("copy such items to a slice")));
     let spec = spec(0).with_kinds(ArrayKinds::default(), ArrayKinds::new([NoMemory, Computed, Computed]));
     for (operator, (major, minor)) in [(Router.source(), (7, 5)), (Splitter.source(), (9, 0))] {
         let architecture = Architecture { major, minor };

@@ -116,7 +116,15 @@ fn operators_of_operators_compile_without_warnings() {
         ("over aggregates", scanner.scan(ops::over_aggregates(Coder)).exclusive().cuda_source_for(100).unwrap()),
     ];
     let others = others.map(|(name, source)| (name.to_owned(), source, ARCHITECTURES[4]));
-    assert_eq!(complaints([&sources[..], &with_exclusive, &others].concat()), Vec::<String>::new());
+    let nullable = [
+        scanner.scan(ops::skip_nulls(composed(1_021))).per_field().cuda_source_for(1_000_000_000),
+        scanner.scan(ops::propagate_nulls(composed(1_021))).reverse().cuda_source_for(1_000_000_000),
+        scanner.scan(ops::skip_nulls(Coder)).reverse().per_field().cuda_source_for(1_000_000_000),
+        scanner.scan(ops::propagate_nulls(Coder)).exclusive().cuda_source_for(100),
+        scanner.scan(ops::skip_nulls(ops::first::<u64>())).cuda_source_for(100),
+    ];
+    let nullable = nullable.map(|source| ("over nullable elements".to_owned(), source.unwrap(), ARCHITECTURES[4]));
+    assert_eq!(complaints([&sources[..], &with_exclusive, &others, &nullable].concat()), Vec::<String>::new());
 }
 
 /// Tables of run time, in the shared memory of a block and too long for it.

@@ -174,6 +174,16 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     let values = std::mem::replace(&mut bytes, found);
                     Array { bytes: values, item, offset, kind: Taken::Followed(0, words) }
                 }
+                ArrayKind::Bits => {
+                    // The bits before the first item and behind the last one are set.
+                    let first = 8 * (len % 3) + 1 + len % 7;
+                    let mut bitmap = vec![!0; (first + len).div_ceil(8)];
+                    for bit in (first..).zip(&bytes).filter_map(|(bit, is_set)| (*is_set == 0).then_some(bit)) {
+                        bitmap[bit / 8] &= !(1 << (bit % 8));
+                    }
+                    let kind = Taken::Followed(0, (first as u64).to_le_bytes().to_vec());
+                    Array { bytes: bitmap, item, offset, kind }
+                }
                 ArrayKind::NoMemory => {
                     let indices = bytes.chunks_mut(item).enumerate();
                     indices.for_each(|(index, item)| item.copy_from_slice(&index.to_le_bytes()[..item.len()]));

@@ -10,7 +10,7 @@ use scan_codegen::{
 use scan_runtime::{
     BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers,
     gallery::{bit_matrices::ShiftRegister, polynomial_hash::TextHash},
-    ops,
+    ops::{self, SkipNulls},
 };
 
 use crate::{
@@ -217,7 +217,7 @@ fn of_longer_inputs(probes: &mut Vec<Probe>) {
 
 /// Inputs and outputs of several arrays: slices, each at a place of its own, and arrays of the other kinds.
 fn arrays(probes: &mut Vec<Probe>) {
-    use ArrayKind::{Computed, Next, NoMemory, Places, Previous, Slice};
+    use ArrayKind::{Bits, Computed, Next, NoMemory, Places, Previous, Slice};
     fn of<Op: ColumnsOperator<Output: Debug> + 'static>(
         probes: &mut Vec<Probe>,
         turn: usize,
@@ -264,6 +264,7 @@ fn arrays(probes: &mut Vec<Probe>) {
     of::<Splitter>(probes, 5, (&[], &[NoMemory, Computed, Computed]));
     of::<AffineU32>(probes, 6, (&[], &[]));
     of::<Summarize>(probes, 7, (&[Next, Slice, Previous], &[]));
+    of::<SkipNulls<AffineU32>>(probes, 8, (&[Slice, Bits], &[]));
     several_places_in_place(probes);
 }
 

@@ -323,7 +323,8 @@ impl<'a> Translator<'a> {
         shared.into_iter().for_each(|at| self.replace(at, "static thread_local"));
     }
 
-    /// Reads `using State = …;` and its like: which of the names stand for the state type.
+    /// Reads `using State = …;` and its like: which of the names stand for the state type. A head flag is a `bool` that
+    /// is no partial result, whatever the state is.
     fn find_states(&mut self, start: usize) -> Result<(), Unsupported> {
         let mut names = Vec::new();
         for position in self.outermost(start).filter(|&at| self.text(at) == "using").collect::<Vec<_>>() {
@@ -333,7 +334,8 @@ impl<'a> Translator<'a> {
         let Some((_, state)) = names.iter().find(|(name, _)| *name == "State") else {
             return Err(self.unsupported(start, "expected `using State = …;` after the operator's struct"));
         };
-        self.states = names.iter().filter(|(_, ty)| ty == state).map(|(name, _)| *name).collect();
+        self.states =
+            names.iter().filter(|(name, ty)| ty == state && *name != "HeadFlag").map(|(name, _)| *name).collect();
         Ok(())
     }
 

@@ -18,6 +18,16 @@ impl<A: Sample, B: Sample> Sample for ops::Both<A, B> {
     }
 }
 
+impl<T: Sample> Sample for ops::Nullable<T> {
+    fn edges() -> Vec<Self> {
+        let each = |value| [false, true].map(|valid| ops::Nullable { value, valid });
+        T::edges().into_iter().flat_map(each).collect()
+    }
+    fn random(random: &mut Random) -> Self {
+        ops::Nullable { value: T::random(random), valid: bool::random(random) }
+    }
+}
+
 /// A name that the text's own names must avoid.
 #[scan_fn]
 fn low_byte(raw_input: u32) -> u8 {
@@ -56,7 +66,18 @@ pub(crate) fn cases(suite: &mut Suite) {
     suite.combine(ops::pair(ops::sum::<u32>(), both()), 0);
     suite.lift(ops::pair(both(), ops::min::<u32>()), 0);
     suite.combine(ops::zip(ops::first::<u32>(), ops::last::<u32>()), 0);
+    suite.combine(ops::skip_nulls(ops::flip(transducer(&[3, 1, 4]))), 0);
+    suite.combine(ops::propagate_nulls(ops::last::<u32>()), 0);
+    suite.lift(ops::skip_nulls(ops::last::<u32>()), 0);
+    suite.lift(ops::propagate_nulls(ops::map::<low_byte, _>(Shadowing { first: 3 })), 0);
     suite.lift(ops::zip(ops::first::<u32>(), ops::map::<low_byte, _>(Shadowing { first: 3 })), 0);
+}
+
+#[test]
+fn text_over_nullable_elements() {
+    let op = ops::skip_nulls(ops::sum::<u32>());
+    let text = super::tables::text(&op);
+    insta::assert_snapshot!(text[text.find("struct Nullable").unwrap()..]);
 }
 
 #[test]
