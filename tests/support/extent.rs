@@ -42,10 +42,13 @@ pub fn lines_of(source: &KernelSource) -> HashSet<u64> {
 /// The hashes of a text's lines of kernels, without comments and numbers.
 pub fn lines(text: &str) -> impl Iterator<Item = u64> {
     let kernels = text.find(KERNELS).map_or(text, |start| &text[start..]);
-    kernels.lines().filter_map(|line| {
+    let mut bytes = Vec::new();
+    kernels.lines().filter_map(move |line| {
         let code = line.split("//").next().unwrap_or_default().trim();
+        bytes.clear();
+        bytes.extend(code.bytes().filter(|byte| !byte.is_ascii_digit()));
         let mut hasher = DefaultHasher::new();
-        code.chars().filter(|c| !c.is_ascii_digit()).for_each(|c| c.hash(&mut hasher));
+        bytes.hash(&mut hasher);
         (!code.is_empty()).then(|| hasher.finish())
     })
 }

@@ -416,7 +416,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                 }
                 _ if total => self.scan_rows_with_total(kind, order, row, range, before),
                 _ => {
-                    let by_hand = Self::rows_by_hand(kind, order, range.len() == row);
+                    let by_hand = Self::rows_by_hand(kind, order);
                     by_hand(self.op, self.memory, row, range, before, self.start.as_ref());
                     None
                 }
@@ -472,7 +472,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                 caught(op, move || unsafe { loops.scan_rows_with_total(kind, order, row, 0..len, before) })
             }
             _ => {
-                let (by_hand, begin) = (Self::rows_by_hand(kind, order, row == len), start.as_ref());
+                let (by_hand, begin) = (Self::rows_by_hand(kind, order), start.as_ref());
                 // SAFETY: as above.
                 caught(op, move || unsafe { by_hand(op, memory, row, 0..len, before, begin) }).map(|()| None)
             }
@@ -495,7 +495,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             Order::Forward => (range.start..range.end - row, range.end - row..range.end),
             Order::Reversed => (range.start + row..range.end, range.start..range.start + row),
         };
-        let by_hand = Self::rows_by_hand(kind, order, rest.len() == row);
+        let by_hand = Self::rows_by_hand(kind, order);
         // SAFETY: the caller vouches for the range.
         unsafe {
             by_hand(self.op, self.memory, row, rest, before, self.start.as_ref());
@@ -524,11 +524,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// The same of rows, where the carry after one is not needed: the loop leaves out whatever part of the carry no
     /// output depends on.
     #[inline(always)]
-    fn rows_by_hand(kind: ScanKind, order: Order, is_one: bool) -> RowsByHand<Op, M> {
-        match is_one {
-            true => of(kind, order, const { &loops_by_hand!(row_by_hand::<Op, M>) }),
-            false => of(kind, order, const { &loops_by_hand!(rows_by_hand::<Op, M>) }),
-        }
+    fn rows_by_hand(kind: ScanKind, order: Order) -> RowsByHand<Op, M> {
+        of(kind, order, const { &loops_by_hand!(rows_by_hand::<Op, M>) })
     }
 
     /// Scans by blocks, each by itself and then put after what stands before it, which is a state; gives the range's
@@ -692,24 +689,7 @@ type ByHand<Op, M> = unsafe fn(
 type RowsByHand<Op, M> =
     unsafe fn(&Op, M, usize, Range<usize>, Option<&<Op as ScanOp>::Carry>, Option<&<Op as ScanOp>::Carry>);
 
-/// See [`rows_by_hand`](Loops::rows_by_hand): one row.
-///
-/// # Safety
-///
-/// As [`step`](Loops::step).
-unsafe fn row_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
-    op: &Op,
-    memory: M,
-    _: usize,
-    row: Range<usize>,
-    before: Option<&Op::Carry>,
-    begin: Option<&Op::Carry>,
-) {
-    // SAFETY: the caller vouches for the range.
-    unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE, REVERSED>(op, memory, row, before, begin) }
-}
-
-/// The same of several rows.
+/// See [`rows_by_hand`](Loops::rows_by_hand).
 ///
 /// # Safety
 ///
