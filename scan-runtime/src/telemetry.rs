@@ -48,8 +48,10 @@ use tracing::{
 };
 
 use spent::Counting;
+pub(crate) use spent::allocated_on_host;
 pub use spent::{Spent, spent};
-pub(crate) use spent::{allocated_on_device, allocated_on_host, compiled, compiling, copied, launched};
+#[cfg(feature = "cuda")]
+pub(crate) use spent::{allocated_on_device, compiled, compiling, copied, launched};
 
 /// An entered span that records its duration at its end.
 #[must_use = "the span ends when this is dropped"]
