@@ -23,6 +23,7 @@ use std::{
 ///   another one to compile the same kernels counts nothing but the time.
 /// - In host memory: lists of segments and chunks, the states and results that the CPU's loops hold on the way, sources
 ///   and machine code.
+/// - What the driver allocates and copies to load machine code.
 /// - Launches of a CUDA graph by the closure. What a call enqueues while a stream is captured is counted then, once.
 /// - Copies and clearing within device memory, and the work of the kernels themselves: a call on a stream returns
 ///   before they end. Synchronize the stream in the closure to have their time in [`time`](Spent::time).
