@@ -100,6 +100,7 @@ use crate::{
     cuda::{self, Stores},
     host::axis::CallAxis,
     nvrtc,
+    telemetry::Caller,
 };
 
 /// What can be compiled ahead of time: a [`Scan`], a [`Reduce`](crate::Reduce), a [`Run`] of one, or the [`Recording`]
@@ -259,9 +260,10 @@ impl Bundle {
             }
         }
         let jobs: Vec<_> = jobs.into_iter().collect();
+        let caller = Caller::new();
         let cubins = try_map(jobs.len(), |index| {
             let Job { source, operator, architecture, .. } = &jobs[index].1;
-            nvrtc::cached(source, operator, *architecture, self.cache.as_ref()).map(|made| made.cubin)
+            caller.help(|| nvrtc::cached(source, operator, *architecture, self.cache.as_ref())).map(|made| made.cubin)
         })?;
         let mut kernels = Vec::with_capacity(jobs.len());
         for ((key, job), cubin) in jobs.iter().zip(&cubins) {

@@ -17,6 +17,7 @@ use crate::{
     DeviceBuffer, Error, ScanElement,
     cuda::{DeviceMemory, bind, driver_error, is_captured},
     error::expect_len,
+    telemetry::{allocated_on_host, copied},
 };
 
 /// An initial value that arrives late: scans [begin without it](crate::Run::init_late), fold their tiles, and
@@ -120,6 +121,7 @@ impl<T: ScanElement> LateValue<T> {
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
         // SAFETY: the context is bound; the memory is freed once, or not at all.
         let memory = unsafe { result::malloc_host(size_of::<Shared<T>>(), flags) }.map_err(&failed)?;
+        allocated_on_host(size_of::<Shared<T>>());
         let Some(memory) = NonNull::new(memory.cast::<Shared<T>>()) else {
             return Err(failed(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)));
         };
@@ -180,6 +182,7 @@ impl<T: ScanElement> LateValue<T> {
                 .result()
                 .map_err(failed)?;
         }
+        copied(size_of::<T>());
         counts.writes = number;
         Ok(())
     }
@@ -242,6 +245,7 @@ impl<T: ScanElement> Late for LateValue<T> {
             let copied_out = sys::cuMemcpyDtoHAsync_v2(taken.as_ptr().cast(), passing, size_of::<u64>(), stream);
             copied_out.result().map_err(failed)?;
         }
+        copied(2 * size_of::<u64>());
         taking.0.scans += 1;
         Ok(())
     }

@@ -28,7 +28,11 @@ use library::{NAMES, Nvrtc, by_name};
 use scan_codegen::{Architecture, KernelSource};
 use tracing::field::Empty;
 
-use crate::{DiskCache, DiskStats, Error, disk_cache::Key, telemetry::timed};
+use crate::{
+    DiskCache, DiskStats, Error,
+    disk_cache::Key,
+    telemetry::{compiled, compiling, timed},
+};
 
 /// The environment variable that names the NVRTC library, or the folder it is in. If it is `off`, NVRTC is not searched
 /// for.
@@ -206,6 +210,7 @@ fn load() -> Result<&'static Nvrtc, Error> {
         return Ok(nvrtc);
     }
     let span = timed(tracing::debug_span!("load_nvrtc", library = Empty, microseconds = Empty));
+    let _compiling = compiling();
     let location = locate()?;
     match &location {
         Location::File(path) => span.record("library", tracing::field::display(path.display())),
@@ -366,7 +371,8 @@ pub(crate) fn warm_up(device: Architecture) -> Result<(), Error> {
     let target = target_for(device)?;
     let _span = timed(tracing::debug_span!("warm_up_nvrtc", architecture = %target, microseconds = Empty));
     let text = "extern \"C\" __global__ void nothing() {}\n";
-    target.of(&load()?.translate((text, "nothing.cu"), &[], "nothing", &target.to_string())?).map(drop)
+    let (nvrtc, _compiling) = (load()?, compiling());
+    target.of(&nvrtc.translate((text, "nothing.cu"), &[], "nothing", &target.to_string())?).map(drop)
 }
 
 /// What a source is compiled to.
@@ -468,10 +474,12 @@ fn compile_to(target: Target, source: &KernelSource, operator: &str) -> Result<C
         cubin_bytes = Empty,
         microseconds = Empty
     ));
+    let _compiling = compiling();
     let program = nvrtc.translate((&source.text, &source.name), &source.options, operator, &target.to_string())?;
-    let compiled = Compiled { log: program.log()?, cubin: target.of(&program)? };
-    span.record("cubin_bytes", compiled.cubin.len());
-    Ok(compiled)
+    let code = Compiled { log: program.log()?, cubin: target.of(&program)? };
+    span.record("cubin_bytes", code.cubin.len());
+    compiled();
+    Ok(code)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! The [`tracing`](https://docs.rs/tracing) spans of the library's work. They are silent unless a subscriber enables
-//! them.
+//! What the library's work took: [`tracing`](https://docs.rs/tracing) spans, and [counts](spent()).
 //!
-//! Their targets begin with `scan_runtime`. `RUST_LOG=scan_runtime=debug` shows all spans except those of every call,
+//! Spans are silent unless a subscriber enables them. Their targets begin with `scan_runtime`. `RUST_LOG=scan_runtime=debug` shows all spans except those of every call,
 //! and `scan_runtime=trace` shows these too. Each span is entered while its work is done. It has a field
 //! `microseconds`, which is recorded at its end.
 //!
@@ -21,8 +20,11 @@
 //! | `cpu` | trace | a scan or a reduction on the CPU | `operator` (its Rust type), `len` |
 //!
 //! Spans nest: `compile` is within `cubin`, for example. There are two events, warnings: compiled kernels cannot
-//! be kept on disk, and NVRTC does not compile for the device, which runs code of an earlier architecture then. [`Scanner::cache_stats`](crate::Scanner::cache_stats) counts all that was compiled, read and
-//! written, without a subscriber.
+//! be kept on disk, and NVRTC does not compile for the device, which runs code of an earlier architecture then.
+//!
+//! Two ways need no subscriber. [`spent`](spent()) counts what the calls in a closure allocated, copied, launched and
+//! compiled. [`Scanner::cache_stats`](crate::Scanner::cache_stats) counts all that the process has compiled, read and
+//! written.
 //!
 //! ```
 //! use scan_runtime::{Scanner, ops};
@@ -32,13 +34,24 @@
 //! # Ok::<(), scan_runtime::Error>(())
 //! ```
 
-use std::time::Instant;
+mod spent;
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
 
 use tracing::{
-    Span,
+    Dispatch, Span, dispatcher,
     field::{Empty, Value},
     span::EnteredSpan,
 };
+
+use spent::Counting;
+pub(crate) use spent::allocated_on_host;
+pub use spent::{Spent, spent};
+#[cfg(feature = "cuda")]
+pub(crate) use spent::{allocated_on_device, compiled, compiling, copied, launched};
 
 /// An entered span that records its duration at its end.
 #[must_use = "the span ends when this is dropped"]
@@ -89,5 +102,44 @@ impl Drop for Timed {
         if let Some(start) = self.start {
             self.span.record("microseconds", start.elapsed().as_secs_f64() * 1e6);
         }
+    }
+}
+
+/// A thread whose work other threads share: their spans go to its subscriber, within its span, and what they count is
+/// [counted](spent()) for it.
+pub(crate) struct Caller {
+    dispatch: Dispatch,
+    span: Span,
+    /// What the others have counted; `None` if this thread does not count.
+    counted: Option<Mutex<Spent>>,
+}
+
+impl Caller {
+    /// This thread, which must drop it after the others have done their work.
+    pub(crate) fn new() -> Self {
+        let counted = Counting::is_active().then(Mutex::default);
+        Caller { dispatch: dispatcher::get_default(Dispatch::clone), span: Span::current(), counted }
+    }
+
+    /// Does work for the caller, on any thread.
+    pub(crate) fn help<T>(&self, work: impl FnOnce() -> T) -> T {
+        /// Hands the counts over, also after a panic.
+        struct HandOver<'c>(Counting, &'c Mutex<Spent>);
+        impl Drop for HandOver<'_> {
+            fn drop(&mut self) {
+                *self.1.lock().unwrap_or_else(PoisonError::into_inner) += self.0.take();
+            }
+        }
+        let _counting = self.counted.as_ref().map(|counted| HandOver(Counting::begin(), counted));
+        dispatcher::with_default(&self.dispatch, || self.span.in_scope(work))
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        let counted = self.counted.take();
+        counted
+            .into_iter()
+            .for_each(|counted| spent::add(counted.into_inner().unwrap_or_else(PoisonError::into_inner)));
     }
 }

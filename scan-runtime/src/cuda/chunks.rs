@@ -13,7 +13,7 @@ use std::{
 use cudarc::driver::{result::DriverError, sys::CUresult};
 
 use super::{driver_error, lock};
-use crate::Error;
+use crate::{Error, telemetry::Caller};
 
 /// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each call waits for its turn, which comes after the
 /// turns of the chunks before it. After an error no further chunk is started; the first error is returned.
@@ -21,7 +21,7 @@ pub(crate) fn in_chunks(
     count: usize,
     chunk: &(dyn Fn(usize, &Turns) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
-    let (turns, next) = (Turns::default(), AtomicUsize::new(0));
+    let (turns, next, caller) = (Turns::default(), AtomicUsize::new(0), Caller::new());
     let first_error = Mutex::new(None);
     let work = || {
         let mut leaving = Leaving { turns: &turns, well: false };
@@ -40,7 +40,7 @@ pub(crate) fn in_chunks(
     };
     thread::scope(|scope| {
         // Without another thread, this one does all chunks, one after the other.
-        let other = thread::Builder::new().spawn_scoped(scope, work).ok();
+        let other = thread::Builder::new().spawn_scoped(scope, || caller.help(work)).ok();
         work();
         if let Some(Err(payload)) = other.map(thread::ScopedJoinHandle::join) {
             panic::resume_unwind(payload);
@@ -103,7 +103,10 @@ impl Drop for Leaving<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
+    use crate::{telemetry, time_limit::TimeLimit};
 
     #[test]
     fn chunks_enter_in_order() {
@@ -137,6 +140,25 @@ mod tests {
             assert!(matches!(found, Err(Error::OutOfHostMemory { bytes }) if bytes == failing), "{found:?}");
             assert!(lock(&ended).iter().all(|index| *index < failing));
         }
+    }
+
+    #[test]
+    fn what_both_threads_count_is_counted_for_the_caller() {
+        let _limit = TimeLimit::seconds(60);
+        let together = Barrier::new(2);
+        let chunk = |index: usize, turns: &Turns| {
+            // So each thread has one of the first two.
+            if index < 2 {
+                together.wait();
+            }
+            telemetry::copied(1 << index);
+            turns.wait(index)?;
+            turns.end();
+            Ok(())
+        };
+        let (done, spent) = telemetry::spent(|| in_chunks(20, &chunk));
+        assert!(done.is_ok());
+        assert_eq!(spent.copied_bytes, (1 << 20) - 1);
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::{
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
 use libloading::{Library, library_filename};
 use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec, Tuned};
-use tracing::{Dispatch, dispatcher};
 
 use super::{
     cubins::Stores,
@@ -23,7 +22,13 @@ use super::{
     staging::{Lanes, Staging},
     workspace::{Workspaces, is_captured},
 };
-use crate::{Error, HostMemory, ScanOp, caught::discard, host::side::Sides, nvrtc};
+use crate::{
+    Error, HostMemory, ScanOp,
+    caught::discard,
+    host::side::Sides,
+    nvrtc,
+    telemetry::{Caller, allocated_on_device},
+};
 
 /// The first CUDA version whose graphs support programmatic dependent launches.
 const PROGRAMMATIC_IN_GRAPHS: (u32, u32) = (12, 3);
@@ -113,7 +118,9 @@ impl CudaDevice {
             }
             allocated => allocated,
         };
-        allocated.map_err(|error| named(out_of_memory_or(stream, requested, error)))
+        let slice = allocated.map_err(|error| named(out_of_memory_or(stream, requested, error)))?;
+        allocated_on_device(requested);
+        Ok(slice)
     }
 
     /// An error if the stream is being captured: the graph would copy from this call's memory at every launch.
@@ -131,11 +138,11 @@ impl CudaDevice {
 /// and that its first call would have to do.
 fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error> {
     static WARM: Once = Once::new();
+    let caller = &Caller::new();
     thread::scope(|scope| {
         let mut warming_up = None;
         WARM.call_once(|| {
-            let dispatch = dispatcher::get_default(Dispatch::clone);
-            let warm_up = move || dispatcher::with_default(&dispatch, || warm_up(index, stores));
+            let warm_up = || caller.help(|| warm_up(index, stores));
             // Without a thread, the first call does it.
             warming_up = thread::Builder::new().name("scan-warm-up".to_owned()).spawn_scoped(scope, warm_up).ok();
         });

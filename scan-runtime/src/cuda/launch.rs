@@ -11,7 +11,7 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, erased::Erased, parameters::TableAt, telemetry::launching};
+use crate::{Error, Parameters, erased::Erased, parameters::TableAt, telemetry};
 
 /// The device memory of a scan in addition to its input and output; null if not needed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,7 +155,7 @@ impl Kernels {
         if constants.operator_bytes != self.operator_bytes {
             return Err(Error::SourceMismatch { operator: constants.name.to_owned(), what: "parameters" });
         }
-        let span = launching(constants.name, len);
+        let span = telemetry::launching(constants.name, len);
         let (schedule, workspace) = workspace.schedule(stream, &self.plan, len, columns)?;
         let layout = columns.map(ColumnLayout::words);
         for launch in &schedule.launches {
@@ -209,6 +209,7 @@ impl Kernels {
                 )
             }
             .map_err(driver_error("launching a kernel"))?;
+            telemetry::launched();
         }
         span.record("kernels", schedule.launches.len());
         Ok(())

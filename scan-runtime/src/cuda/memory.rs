@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, result, sys};
 
 use super::driver_error;
-use crate::Error;
+use crate::{Error, telemetry::allocated_on_device};
 
 /// Bytes of device memory, allocated and freed in the order of a stream, without synchronising the host where the device
 /// has memory pools.
@@ -54,7 +54,9 @@ pub(super) fn allocate(stream: &CudaStream, bytes: u64) -> Result<sys::CUdevicep
         Ok(size) => unsafe { result::malloc_sync(size) },
         Err(_) => Err(result::DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
     };
-    pointer.map_err(|error| out_of_memory_or(stream, bytes, error))
+    let pointer = pointer.map_err(|error| out_of_memory_or(stream, bytes, error))?;
+    allocated_on_device(bytes);
+    Ok(pointer)
 }
 
 /// Frees memory in the order of a stream; ignores a null pointer.

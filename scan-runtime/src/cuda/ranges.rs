@@ -5,7 +5,6 @@ use std::{sync::Arc, thread};
 use scan_codegen::{
     ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, ScanSpec, Tuned,
 };
-use tracing::{Dispatch, Span, dispatcher};
 
 use super::{
     CudaDevice,
@@ -15,7 +14,7 @@ use super::{
     lock,
     made::Made,
 };
-use crate::{Error, call::Task, erased::Erased, generate, tune};
+use crate::{Error, call::Task, erased::Erased, generate, telemetry::Caller, tune};
 
 /// The plans of a task for all lengths, in ascending order of the lengths.
 #[derive(Debug)]
@@ -134,17 +133,17 @@ pub(crate) fn machine_code(
 }
 
 /// Does the same with all items in parallel, each on a thread, the first on this one. Results are in the order of the
-/// items. The threads' spans go to this thread's subscriber.
+/// items. The threads help this one, whose subscriber gets their spans.
 pub(super) fn at_once<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let Some((first, others)) = items.split_first() else { return Ok(Vec::new()) };
-    let (work, dispatch, span) = (&work, &dispatcher::get_default(Dispatch::clone), &Span::current());
+    let (work, caller) = (&work, &Caller::new());
     thread::scope(|scope| {
         let begin = |item| {
-            let traced = move || dispatcher::with_default(dispatch, || span.in_scope(|| work(item)));
-            (item, thread::Builder::new().name("scan-compile".to_owned()).spawn_scoped(scope, traced))
+            let help = move || caller.help(|| work(item));
+            (item, thread::Builder::new().name("scan-compile".to_owned()).spawn_scoped(scope, help))
         };
         let threads: Vec<_> = others.iter().map(begin).collect();
         let others = |(item, thread): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| match thread {

@@ -9,7 +9,10 @@ use std::{
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 
 use super::{driver_error, out_of_memory_or};
-use crate::{Error, telemetry::transferring};
+use crate::{
+    Error,
+    telemetry::{allocated_on_device, copied, transferring},
+};
 
 /// A table's copies on devices, one per context.
 #[derive(Default)]
@@ -38,6 +41,7 @@ impl DeviceCopies {
         // SAFETY: the context is bound.
         let pointer = unsafe { result::malloc_sync(items.len()) }
             .map_err(|error| out_of_memory_or(stream, items.len() as u64, error))?;
+        allocated_on_device(items.len() as u64);
         // From here on it is freed, also after an error.
         let copy = DeviceCopy { context: context.clone(), pointer };
         let _span = transferring("device", items.len());
@@ -47,6 +51,7 @@ impl DeviceCopies {
         // SAFETY: the null stream always exists.
         unsafe { result::stream::synchronize(ptr::null_mut()) }
             .map_err(driver_error("copying a table to the device"))?;
+        copied(items.len());
         copies.push(copy);
         Ok(pointer)
     }

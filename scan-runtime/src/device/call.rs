@@ -21,6 +21,7 @@ use crate::{
     host::axis::AxisLayout,
     late_value::Late,
     run::Lent,
+    telemetry::copied,
 };
 
 /// A run over device memory.
@@ -632,6 +633,7 @@ impl<'a> DeviceCall<'a> {
         // captured, stays as long as the handle.
         unsafe {
             result::memcpy_htod_async(to, value, stream.cu_stream()).map_err(driver_error("copying to the device"))?;
+            copied(value.len());
             repeat(stream, to, value.len(), count * value.len())
         }
     }

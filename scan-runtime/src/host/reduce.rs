@@ -16,6 +16,7 @@ use crate::{
     cpu::{self, Reader, Writer},
     error::expect_len,
     heads::{GROUP, HeadKind, Heads},
+    room::room,
     scan::Options,
     telemetry::{computing, tells_of_calls},
 };
@@ -130,7 +131,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 let segments = part * SHARED..segments.len().min((part + 1) * SHARED);
                 segments.map(|index| reduced(index, watch)).collect::<Result<Vec<_>, _>>()
             };
-            Ok(cpu::try_map(segments.len().div_ceil(SHARED), of_part)?.concat())
+            let parts = cpu::try_map(segments.len().div_ceil(SHARED), of_part)?;
+            let mut results = room(segments.len())?;
+            parts.into_iter().for_each(|part| results.extend(part));
+            Ok(results)
         })
     }
 

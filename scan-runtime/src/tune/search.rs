@@ -13,6 +13,7 @@ use crate::{
     cpu::try_map,
     cuda::{driver_error, milliseconds_between},
     scanner::Engine,
+    telemetry::{Caller, allocated_on_device, copied},
 };
 
 /// The result of a [search](Scan::tune): the time of every shape, the fastest first.
@@ -140,15 +141,19 @@ impl<Op: ScanOp> Scan<Op> {
         let progress = Counter::new(progress);
         progress.begin(TuningStep::Compiling, shapes.len());
         let task = |overrides| Task::Scan(spec.clone(), overrides);
+        let caller = Caller::new();
         let compiled = try_map(shapes.len(), |index| {
-            let kernels = device.kernels(&*self.options.op, &task(shapes[index]), len);
+            let kernels = caller.help(|| device.kernels(&*self.options.op, &task(shapes[index]), len));
             progress.one_more();
             Ok::<_, Error>((shapes[index], kernels.err()))
         })?;
+        drop(caller);
 
         progress.begin(TuningStep::Measuring, compiled.len());
         let stream = device.context.new_stream().map_err(driver_error("making a stream"))?;
         let device_input = stream.clone_htod(input).map_err(driver_error("copying to the device"))?;
+        allocated_on_device(size_of_val(input) as u64);
+        copied(size_of_val(input));
         let mut output = self.on(&stream).run(&device_input)?;
         let (mut rough, mut failures) = (Vec::new(), Vec::new());
         for (overrides, error) in compiled {

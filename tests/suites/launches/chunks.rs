@@ -15,10 +15,10 @@ use crate::{
 };
 
 /// Three chunks, of which the last one is shorter.
-const LEN: usize = 10_000;
+pub(crate) const LEN: usize = 10_000;
 
 /// Chunks of 4,096 elements, which kernels read in the memory of the host.
-fn staging() -> Staging {
+pub(crate) fn staging() -> Staging {
     Staging::default().with_chunk_bytes(16 << 10)
 }
 

@@ -13,8 +13,11 @@ use libtest_mimic::Trial;
 use scan_runtime::{
     Scanner, Staging,
     cudarc::driver::{CudaSlice, CudaStream, DeviceRepr},
+    telemetry::spent,
 };
 use scan_tests::driver;
+
+use crate::spent::agrees;
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
@@ -72,8 +75,11 @@ impl Kinds {
 fn of(kind: impl FnOnce(&mut Calls) -> Outcome) -> Result<Calls, String> {
     driver::forget_names();
     let before = driver::allocations();
-    let mut calls = Calls { text: String::new() };
+    let mut calls = Calls { text: String::new(), disagrees: Vec::new() };
     kind(&mut calls).map_err(|error| error.to_string())?;
+    if let Some(message) = calls.disagrees.first() {
+        return Err(message.clone());
+    }
     match driver::allocations() == before {
         true => Ok(calls),
         false => Err("memory is left that calls have allocated, and not freed".to_owned()),
@@ -83,6 +89,8 @@ fn of(kind: impl FnOnce(&mut Calls) -> Outcome) -> Result<Calls, String> {
 /// The calls of a kind, recorded.
 pub(crate) struct Calls {
     text: String,
+    /// Where what a call counts is not what the driver was asked for.
+    disagrees: Vec<String>,
 }
 
 impl Calls {
@@ -92,7 +100,8 @@ impl Calls {
         heading: &str,
         call: impl FnOnce() -> Result<T, E>,
     ) -> Result<(T, String), E> {
-        let (result, record) = driver::record(call);
+        let ((result, spent), record) = driver::record(|| spent(call));
+        self.disagrees.extend(agrees(&spent, &record).err());
         let shown = if record.is_empty() { "nothing\n" } else { &record };
         let _ = write!(self.text, "{}[{heading}]\n{shown}", if self.text.is_empty() { "" } else { "\n" });
         Ok((result?, record))

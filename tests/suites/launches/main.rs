@@ -16,6 +16,7 @@ mod prepared;
 mod recorder;
 mod refused;
 mod sides;
+mod spent;
 mod streams;
 mod tour;
 
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     sides::add(&mut kinds);
     tour::add(&mut kinds);
     recorder::add(&mut kinds);
+    spent::add(&mut kinds);
     ahead_of_time::add(&mut kinds);
     // The recorder serves one thread.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };

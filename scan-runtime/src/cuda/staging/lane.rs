@@ -13,6 +13,7 @@ use crate::{
     arrays::fields::HostArray,
     cuda::{DeviceMemory, driver_error},
     few::Few,
+    telemetry::{allocated_on_host, copied},
 };
 
 /// Parts of one allocation begin at multiples of this, like separate allocations.
@@ -76,6 +77,25 @@ impl Way {
             found == sys::CUresult::CUDA_SUCCESS
         };
         is_locked(start) && is_locked(start.wrapping_add(bytes.saturating_sub(1)))
+    }
+
+    /// Begins the copy.
+    ///
+    /// # Safety
+    ///
+    /// The memory on both sides has this many bytes, and outlives the copy.
+    unsafe fn begin(self, device: sys::CUdeviceptr, bytes: usize, stream: &CudaStream) -> Result<(), Error> {
+        // SAFETY: the caller guarantees it.
+        unsafe {
+            match self {
+                Way::ToDevice(from) => sys::cuMemcpyHtoDAsync_v2(device, from.cast(), bytes, stream.cu_stream()),
+                Way::FromDevice(to) => sys::cuMemcpyDtoHAsync_v2(to.cast(), device, bytes, stream.cu_stream()),
+            }
+        }
+        .result()
+        .map_err(driver_error("copying"))?;
+        copied(bytes);
+        Ok(())
     }
 }
 
@@ -213,7 +233,7 @@ impl Lane {
         if way.is_page_locked(bytes) {
             // The caller's own memory, which the caller keeps until the results are back.
             // SAFETY: as above.
-            unsafe { self.begin(device, way, bytes) }?;
+            unsafe { way.begin(device, bytes, self.stream()) }?;
             return match way {
                 Way::ToDevice(_) => Ok(()),
                 Way::FromDevice(_) => self.finish(),
@@ -253,24 +273,8 @@ impl Lane {
     /// As for [`send`](Lane::send); the host memory outlives the transfer.
     unsafe fn bring_directly(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
         // SAFETY: the caller guarantees it.
-        unsafe { self.begin(device, way, bytes) }?;
+        unsafe { way.begin(device, bytes, self.stream()) }?;
         self.finish()
-    }
-
-    /// # Safety
-    ///
-    /// As for [`send`](Lane::send); the host memory outlives the transfer.
-    unsafe fn begin(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
-        let stream = self.stream.0.cu_stream();
-        // SAFETY: the caller guarantees it.
-        unsafe {
-            match way {
-                Way::ToDevice(from) => sys::cuMemcpyHtoDAsync_v2(device, from.cast(), bytes, stream),
-                Way::FromDevice(to) => sys::cuMemcpyDtoHAsync_v2(to.cast(), device, bytes, stream),
-            }
-        }
-        .result()
-        .map_err(driver_error("copying"))
     }
 
     /// Waits for all enqueued work.
@@ -325,17 +329,13 @@ impl Transfers for Bridge<'_> {
 
     fn transfer(&mut self, slot: usize, Piece { offset, bytes }: Piece) -> Result<(), Error> {
         let Some(Slot { pinned, done }) = &self.slots[slot] else { return Ok(()) };
-        let (there, stream) = (self.device + offset as u64, self.stream.cu_stream());
+        let way = match self.way {
+            Way::ToDevice(_) => Way::ToDevice(pinned.host),
+            Way::FromDevice(_) => Way::FromDevice(pinned.host),
+        };
         // SAFETY: the piece is within the device memory, and the slot is at least as long; it lives until its event is
         // recorded.
-        unsafe {
-            match self.way {
-                Way::ToDevice(_) => sys::cuMemcpyHtoDAsync_v2(there, pinned.host.cast(), bytes, stream),
-                Way::FromDevice(_) => sys::cuMemcpyDtoHAsync_v2(pinned.host.cast(), there, bytes, stream),
-            }
-        }
-        .result()
-        .map_err(driver_error("copying"))?;
+        unsafe { way.begin(self.device + offset as u64, bytes, self.stream)? };
         done.record(self.stream).map_err(driver_error("copying"))
     }
 
@@ -364,6 +364,7 @@ impl Pinned {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfHostMemory { bytes },
             _ => driver_error("locking host memory")(error),
         })?;
+        allocated_on_host(bytes);
         let mut pinned = Pinned { host: host.cast(), device: 0, bytes };
         // SAFETY: the memory has just been allocated as mapped memory.
         unsafe { sys::cuMemHostGetDevicePointer_v2(&mut pinned.device, host, 0) }
