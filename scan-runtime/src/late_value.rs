@@ -53,7 +53,8 @@ use crate::{
 /// A scan that waits keeps its place on the GPU, and has no time limit: whatever leads to the write must not need the
 /// scan to end first. A write is a copy, for which a GPU needs no multiprocessor; but a kernel that computes the value,
 /// on the same GPU, may find no room beside a scan that fills it. Launch such a kernel before the scan. A scan whose
-/// value is never written waits for ever.
+/// value is never written waits for ever. Other threads of the process count, too: to free memory, for example, waits
+/// in the driver for the whole device, and a write on a stream waits for the driver.
 ///
 /// # How it works
 ///

@@ -47,7 +47,9 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
-    trials.add("an_initial_value_arrives_while_the_scan_runs", || {
+    // Alone: while a scan waits for its value, another test may wait in the driver for the whole device, and keep the
+    // value from being written.
+    trials.add_alone("alone_an_initial_value_arrives_while_the_scan_runs", || {
         let _limit = TimeLimit::seconds(120);
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
@@ -88,7 +90,7 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
-    trials.add("values_that_arrive_late_are_taken_in_their_order", || {
+    trials.add_alone("alone_values_that_arrive_late_are_taken_in_their_order", || {
         let _limit = TimeLimit::seconds(120);
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
@@ -107,7 +109,7 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
-    trials.add("a_late_value_for_another_stream_or_no_elements_is_refused", || {
+    trials.add_alone("alone_a_late_value_for_another_stream_or_no_elements_is_refused", || {
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
         let (stream, other) = (context.new_stream()?, context.new_stream()?);
