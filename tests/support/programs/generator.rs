@@ -146,7 +146,7 @@ impl<'a> Generator<'a> {
                     self.places_in(&format!("{path}[{index}]"), item, ty, indexed, places);
                 }
             }
-            Type::Array(..) => {}
+            Type::Array(..) | Type::Results(_) => {}
         }
     }
 

@@ -75,7 +75,8 @@ impl Generator<'_> {
                 code
             }
             4 | 5 => self.matching(Some(ty), direct, depth),
-            _ if self.loop_depth < 3 => {
+            // A `break` has a single value.
+            _ if self.loop_depth < 3 && !matches!(ty, Type::Results(_)) => {
                 let (counter, looping) = self.endless(Some(ty));
                 code!["{ ", counter, " ", looping, " }"]
             }
@@ -400,7 +401,7 @@ impl Generator<'_> {
         let mut place = Code::text(name);
         while self.percent(75) {
             match ty.clone() {
-                Type::Primitive(_) => break,
+                Type::Primitive(_) | Type::Results(_) => break,
                 Type::Struct(index) => {
                     let fields = &self.types.structs[index].fields;
                     let (name, field) = fields[self.random.below(fields.len())].clone();
