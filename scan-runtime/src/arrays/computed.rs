@@ -280,7 +280,8 @@ pub fn scatter_by_output<Arrays>(arrays: Arrays) -> ScatterByOutput<Arrays> {
 #[diagnostic::on_unimplemented(
     message = "the first field of the output, `{P}`, has not a place for each item of the field `{Self}`",
     label = "not a place for each item of `{Self}`",
-    note = "the first field is a place, `u32`, `u64`, `usize`, `i32` or `i64`, or an array of places; then each other field is an array of as many items"
+    note = "the first field is a place, `u32`, `u64`, `usize`, `i32` or `i64`, or an array of places; then each other field is an array of as many items",
+    note = "the output of `ops::pair` or `ops::zip` begins with an output, not with a place: in place of the pair write one operator, whose carry has the values of both and whose output begins with the place; or run the two one after the other"
 )]
 pub unsafe trait PlacedAt<P>: ScanElement {
     #[doc(hidden)]
