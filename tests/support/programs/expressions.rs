@@ -75,7 +75,8 @@ impl Generator<'_> {
 
     /// A tuple of two values, neither of which assigns.
     fn results(&mut self, [first, second]: &[Type; 2], depth: u32) -> Expression {
-        let items = self.simply(|this| [first, second].map(|ty| this.expression(ty, depth).code)).into();
+        // Variables more often than not.
+        let items = self.simply(|this| [first, second].map(|ty| this.expression(ty, depth.min(1)).code)).into();
         Expression::new(self.list(items, "(", ")"), rank::POSTFIX)
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Elements {
 }
 
 impl Role {
-    /// More than one in four is a function of a machine, or appends or prepends.
+    /// One in three is a function of a machine, or appends or prepends.
     pub(super) fn random(random: &mut Random) -> Self {
         match random.below(25) {
             0 => Role::Append,
@@ -36,8 +36,8 @@ impl Role {
             2 => Role::Apply,
             3 => Role::Step,
             4 => Role::Emit,
-            5 => Role::AdvanceStep,
-            6 => Role::AdvanceEmit,
+            5 | 6 => Role::AdvanceStep,
+            7 | 8 => Role::AdvanceEmit,
             _ => Role::Combine,
         }
     }

@@ -15,6 +15,9 @@ impl Generator<'_> {
         self.scoped(|this| {
             let margin = "    ".repeat(this.nesting);
             let mut block = Code::text("{\n");
+            if let (Some(Type::Results(both)), 1) = (value, this.nesting) {
+                block.push(this.variables_of_results(both));
+            }
             for _ in 0..statements {
                 if this.budget <= 0 {
                     break;
@@ -29,6 +32,17 @@ impl Generator<'_> {
             block.push(format!("{}}}", "    ".repeat(this.nesting - 1)));
             block
         })
+    }
+
+    /// A variable for each of two results, for statements to change.
+    fn variables_of_results(&mut self, both: &[Type; 2]) -> Code {
+        let mut code = Code::default();
+        for (name, ty) in ["after", "output"].into_iter().zip(both) {
+            let value = self.contained(|this| this.expression(ty, 1)).code;
+            code.push(code![format!("    let mut {name}: {} = ", self.types.name(ty)), value, ";\n"]);
+            self.declare(name, ty, true);
+        }
+        code
     }
 
     fn inner_block(&mut self, value: Option<&Type>, direct: bool) -> Code {
