@@ -98,7 +98,6 @@ use crate::{
     call::Task,
     cpu::try_map,
     cuda::{self, Stores},
-    host::axis::CallAxis,
     nvrtc,
     telemetry::Caller,
 };
@@ -163,17 +162,8 @@ impl<Op: ScanOp, R: Outcome> Precompile for Scan<Op, R> {
 
 impl<Op: ScanOp, R: Outcome> Precompile for Run<'_, Op, Host, R> {
     fn wanted(&self) -> Wanted {
-        let calls = self.call.of_all_shapes();
-        let scans = calls.iter().map(|call| call.call(call.wanted(R::TOTALS)).task());
-        // What kernels do of device memory, where the host does the rest otherwise.
-        let request = self.call.call(R::TOTALS).request;
-        let request = if matches!(self.call.along, CallAxis::None) { request.by_rows(0) } else { request };
-        let rows = request.last_results(false).into_iter().flat_map(|spec| {
-            let scan = request.scanned(false).task(self.call.options.shape());
-            [scan, Task::LastResults(spec)]
-        });
         let mut tasks: Vec<Task> = Vec::new();
-        scans.chain(rows).for_each(|task| {
+        self.call.of_all_shapes().iter().flat_map(|call| call.tasks(R::TOTALS)).for_each(|task| {
             if !tasks.contains(&task) {
                 tasks.push(task)
             }

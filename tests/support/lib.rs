@@ -286,6 +286,7 @@ pub mod strategies;
 #[path = "../../scan-runtime/src/time_limit.rs"]
 pub mod time_limit;
 pub mod totals;
+pub mod transducers;
 pub mod words;
 
 pub use nvrtc::nvrtc;

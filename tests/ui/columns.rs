@@ -1,6 +1,6 @@
 //! Arrays that are not those of the operator's input or output.
 
-use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_op};
+use scan_runtime::{ScanOp, Scanner, arrays, ops, scan_element, scan_op};
 
 #[scan_element]
 #[derive(Clone, Copy)]
@@ -62,4 +62,7 @@ fn main() {
     let mut read = [0_u8; 9];
     let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_by_output((&mut read,)));
     let _ = Scanner::cpu().scan(Tokenizer).run_into(b"abc", arrays::scatter_by_output((arrays::discard(),)));
+    let both = Scanner::cpu().scan(ops::pair(ops::filter::<u8>(), ops::last()));
+    let candidates = [ops::Candidate { keep: true, value: 7_u8 }; 3];
+    let _ = both.run_into(&candidates, arrays::scatter_by_output((&mut read,)));
 }

@@ -168,6 +168,9 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     }
     let mut reads = Reads::default();
     functions.iter().for_each(|function| reads.visit_block(&hygiene::ungrouped(&function.block)));
+    // One constant may be made of the other.
+    identity.iter().for_each(|(_, value)| reads.visit_expr(value));
+    machine.iter().for_each(|machine| reads.visit_expr(&machine.start.1));
     Some(Operator {
         krate: options.krate,
         attributes: item.attrs,
@@ -362,5 +365,30 @@ mod tests {
         assert_eq!(parsed(quote!(assert!(a < self.limit); a + b)), (false, 1));
         assert_eq!(parsed(quote!(assert!(a != Self::IDENTITY); a + b)), (true, 0));
         assert_eq!(parsed(quote!(assert!(a < self.limit || b != Self::IDENTITY); assert!(a < b); a + b)), (true, 1));
+    }
+
+    #[test]
+    fn constants_name_each_other() {
+        let parsed = |identity: TokenStream, start: TokenStream| {
+            let mut errors = Errors::default();
+            let options = attribute::options(quote!(), &[], &mut errors);
+            let item = quote! {
+                impl ScanOp for Op {
+                    type Element = u32;
+                    type Carry = u32;
+                    const IDENTITY: u32 = #identity;
+                    const START: u32 = #start;
+                    fn combine(a: u32, b: u32) -> u32 { a + b }
+                    fn step(c: u32, x: u32) -> u32 { c + x }
+                    fn apply(s: u32, c: u32) -> u32 { c + s }
+                }
+            };
+            let operator = operator(options, item, &mut errors).unwrap();
+            assert!(errors.is_empty(), "{:?}", errors.messages());
+            (operator.names_identity, operator.names_start)
+        };
+        assert_eq!(parsed(quote!(0), quote!(0)), (false, false));
+        assert_eq!(parsed(quote!(Self::START), quote!(0)), (false, true));
+        assert_eq!(parsed(quote!(0), quote!(7 + Self::IDENTITY)), (true, false));
     }
 }

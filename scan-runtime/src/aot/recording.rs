@@ -53,10 +53,11 @@ use crate::{
 /// # Device memory
 ///
 /// Calls over device memory need a device, so they cannot be recorded. Over slices they need the kernels of the same
-/// call over host memory: record that call. Reductions along an axis, from the right, of several arrays to one result,
-/// and into several arrays need others. So do arrays that are gathered, scattered or computed, which the host prepares
-/// in host memory: add [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`, `init_late` and
-/// `len_from` cannot be compiled ahead of time.
+/// call over host memory, also along an axis: record that call. Of a reduction whose results the host makes of totals
+/// (along an axis, from the right, of several arrays to one result), the kernels that make them are noted, too.
+/// Reductions into several arrays need others. So do arrays that are gathered, scattered or computed, which the host
+/// prepares in host memory: add [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`,
+/// `init_late` and `len_from` cannot be compiled ahead of time.
 ///
 /// # Side
 ///
@@ -119,6 +120,16 @@ impl Notes {
     pub(crate) fn note(&self, call: &Call<'_>, len: usize) -> Result<(), Error> {
         let notes = NotesOf { notes: self, operator: call.op.checked_source()?, limits: call.scanner.limits() };
         call.load_chunks(&notes, len).map(drop)
+    }
+
+    /// Notes the kernels of the same reduction over slices of device memory.
+    pub(crate) fn note_on_device(&self, call: &Call<'_>) -> Result<(), Error> {
+        let notes = NotesOf { notes: self, operator: call.op.checked_source()?, limits: call.scanner.limits() };
+        for task in call.device_tasks() {
+            // The call is over host memory: what cannot be planned here is no error of it.
+            _ = notes.add(&task);
+        }
+        Ok(())
     }
 }
 

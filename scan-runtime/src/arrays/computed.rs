@@ -170,6 +170,104 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 /// assert_eq!(String::from_utf16_lossy(&units), text);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
+///
+/// # Parts that begin anew, and the first error
+///
+/// [`by_flags`](crate::Scan::by_flags) begins anew with the whole carry, also with the count that gives the places. If
+/// the places go on, let the operator begin anew: the flag is a field of the input, at which `step` resets all but the
+/// count. Flags are an array of `bool`s, or of [`bits`](super::bits). Of keys, compare each with the one
+/// [before](super::previous).
+///
+/// The total says how many results there are. It can also say where the first error is: with
+/// [`indices`](super::indices) as an array of the input, the carry keeps the least index of a wrong one.
+///
+/// Strings of hexadecimal digits to their bytes, two digits each. A digit that is left over at the end of a string gives
+/// nothing:
+///
+/// ```
+/// use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_fn, scan_op};
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Digit { code: u8, begins: bool, index: u32 }
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Byte { place: u32, byte: u8 }
+///
+/// /// The bytes of all strings so far, the first code that is no digit, and a digit that may wait for another one.
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Read { bytes: u32, first_error: u32, waits: bool, digit: u8 }
+///
+/// /// The effect of a part on any `Read`: the number of digits before a string begins, and what is read from there on.
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Part { digits: u32, begins: bool, rest: Read }
+///
+/// #[scan_fn]
+/// fn value(code: u8) -> u8 {
+///     match code { b'0'..=b'9' => code - b'0', b'a'..=b'f' => code - b'a' + 10, _ => 0xff }
+/// }
+///
+/// #[scan_fn]
+/// fn error(x: Digit) -> u32 {
+///     if value(x.code) > 15 { x.index } else { u32::MAX }
+/// }
+///
+/// #[scan_fn]
+/// fn read(p: Part, c: Read) -> Read {
+///     let digits = c.waits as u32 + p.digits;
+///     let (bytes, first_error) = (c.bytes + digits / 2, c.first_error.min(p.rest.first_error));
+///     if p.begins {
+///         Read { bytes: bytes + p.rest.bytes, first_error, ..p.rest }
+///     } else {
+///         Read { bytes, first_error, waits: digits % 2 == 1, digit: if p.digits > 0 { p.rest.digit } else { c.digit } }
+///     }
+/// }
+///
+/// struct Hexadecimal;
+///
+/// #[scan_op]
+/// impl ScanOp for Hexadecimal {
+///     type Input = Digit;
+///     type Carry = Read;
+///     type Output = Byte;
+///     const START: Read = Read { bytes: 0, first_error: u32::MAX, waits: false, digit: 0 };
+///     fn advance(c: Read, x: Digit) -> (Read, Byte) {
+///         let (digit, waits) = (value(x.code), c.waits && !x.begins);
+///         let bytes = c.bytes + waits as u32;
+///         let after = Read { bytes, first_error: c.first_error.min(error(x)), waits: !waits, digit };
+///         (after, Byte { place: if waits { c.bytes } else { u32::MAX }, byte: c.digit << 4 | digit })
+///     }
+///     type State = Part;
+///     const IDENTITY: Part = Part { digits: 0, begins: false, rest: Self::START };
+///     fn lift(x: Digit) -> Part {
+///         let rest = Read { bytes: 0, first_error: error(x), waits: x.begins, digit: value(x.code) };
+///         Part { digits: !x.begins as u32, begins: x.begins, rest }
+///     }
+///     fn combine(a: Part, b: Part) -> Part {
+///         if a.begins {
+///             return Part { rest: read(b, a.rest), ..a };
+///         }
+///         let first_error = a.rest.first_error.min(b.rest.first_error);
+///         let digit = if b.begins || b.digits > 0 { b.rest.digit } else { a.rest.digit };
+///         Part { digits: a.digits + b.digits, begins: b.begins, rest: Read { first_error, digit, ..b.rest } }
+///     }
+///     fn apply(p: Part, c: Read) -> Read { read(p, c) }
+/// }
+///
+/// let digits = b"4a6f02100!7";
+/// let begins = [true, false, false, false, true, true, false, false, false, false, false];
+/// let mut bytes = [0; 11];
+/// let outputs = arrays::scatter_by_output((&mut bytes,));
+/// let scan = Scanner::new()?.scan(Hexadecimal);
+/// let read = scan.with_total().run_into((digits, &begins, arrays::indices()), outputs)?;
+/// let read = read.ok_or("there are no digits")?;
+/// assert_eq!(bytes[..read.bytes as usize - 1], [0x4a, 0x6f, 0x21, 0x00]);
+/// assert_eq!((read.bytes, read.first_error), (5, 9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn scatter_by_output<Arrays>(arrays: Arrays) -> ScatterByOutput<Arrays> {
     ScatterByOutput(arrays)
 }
@@ -182,7 +280,8 @@ pub fn scatter_by_output<Arrays>(arrays: Arrays) -> ScatterByOutput<Arrays> {
 #[diagnostic::on_unimplemented(
     message = "the first field of the output, `{P}`, has not a place for each item of the field `{Self}`",
     label = "not a place for each item of `{Self}`",
-    note = "the first field is a place, `u32`, `u64`, `usize`, `i32` or `i64`, or an array of places; then each other field is an array of as many items"
+    note = "the first field is a place, `u32`, `u64`, `usize`, `i32` or `i64`, or an array of places; then each other field is an array of as many items",
+    note = "the output of `ops::pair` or `ops::zip` begins with an output, not with a place: in place of the pair write one operator, whose carry has the values of both and whose output begins with the place; or run the two one after the other"
 )]
 pub unsafe trait PlacedAt<P>: ScanElement {
     #[doc(hidden)]

@@ -11,6 +11,9 @@ mod progress;
 mod request;
 mod task;
 
+#[cfg(feature = "cuda")]
+use std::iter;
+
 use scan_codegen::{Overrides, PlanError, ScanSpec};
 
 #[cfg(feature = "cuda")]
@@ -87,6 +90,23 @@ impl Call<'_> {
             Some(along) if !along.is_of_rows(&self.request) => Task::Columns(self.spec(), self.shape()),
             _ => self.request.task(self.shape()),
         }
+    }
+
+    /// The kernels of a reduction over slices of device memory. They write the results, which are not always those of
+    /// the kernels that read host memory.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn device_tasks(&self) -> Vec<Task> {
+        if self.request.reduction.is_none() {
+            return Vec::new();
+        }
+        let of_columns = self.along.is_some_and(|along| !along.is_of_rows(&self.request));
+        let request = if of_columns { self.request } else { self.request.by_rows(0) };
+        let scan = match of_columns {
+            true => Task::Columns(request.scanned(true).spec(), self.shape()),
+            false => request.scanned(false).task(self.shape()),
+        };
+        let last_results = request.last_results(of_columns).map(Task::LastResults);
+        iter::once(scan).chain(last_results).collect()
     }
 
     /// An error where the planner refuses the call.

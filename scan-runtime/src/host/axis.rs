@@ -110,6 +110,11 @@ impl fmt::Display for AxisPlan {
     }
 }
 
+/// The layouts of the scan whose totals are the results of a reduction along an axis.
+pub(super) fn totals_only(layouts: Layouts) -> Layouts {
+    Layouts { output: (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory])), ..layouts }
+}
+
 impl<Op: ScanOp> HostCall<'_, Op> {
     pub(super) fn columns_plan(&self, totals: Totals) -> Result<ColumnsPlan, Error> {
         let Options { op, scanner, .. } = self.options;
@@ -251,8 +256,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let wants = Wants::PerSegment(totals.as_mut_ptr());
         let input = input.hold(0, self.lanes_of(needed, along.axis.len(), &wants))?;
         let memory = Both { input: I::at(&input), output: Unwritten };
-        let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
-        let layouts = Layouts { output, ..arrays::<Op, I, &mut [Op::Output]>() };
+        let layouts = arrays::<Op, I, &mut [Op::Output]>();
+        #[cfg(feature = "cuda")]
+        if count > 0 && !along.layout.is_empty() {
+            self.note_columns_on_device(layouts)?;
+        }
+        let layouts = totals_only(layouts);
         // SAFETY: the input holds the array, there is room for the totals, and results have no memory.
         unsafe {
             self.run_memory(memory, along.axis.len(), layouts, wants)?;

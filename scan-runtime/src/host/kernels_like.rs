@@ -1,11 +1,24 @@
 //! The kernels of a call, for a bundle.
 
-use super::call::layouts;
+use super::{HostCall, axis::totals_only, call::layouts};
 use crate::{
     Host, Results, Run, Scan, ScanOp,
     aot::Wanted,
     arrays::{Input, Output},
+    call::{Task, Totals},
 };
+
+impl<Op: ScanOp> HostCall<'_, Op> {
+    /// The kernels of this call over host memory, and those of the same call over device memory.
+    pub(crate) fn tasks(&self, asked: Totals) -> Vec<Task> {
+        let call = self.call(self.wanted(asked));
+        let of_host = match (call.request.reduction, call.along) {
+            (Some(_), Some(_)) => self.scan_call(Totals::PerSegment, totals_only(call.request.layouts)).task(),
+            _ => call.task(),
+        };
+        [vec![of_host], call.device_tasks()].concat()
+    }
+}
 
 impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
     /// The kernels of this run over device memory in arrays of the same kinds as these, for a

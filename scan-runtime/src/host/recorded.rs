@@ -53,8 +53,16 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         if is_of_trees(&call, &host) {
             return notes.note(&call, len);
         }
+        notes.note_on_device(&call)?;
         let (host, layouts) = of_total::<Op>(input, len, layouts);
         self.note_scan_over(notes, &host, layouts, Totals::Last)
+    }
+
+    /// Notes the kernels of the same reduction along an axis over device memory.
+    #[inline]
+    pub(super) fn note_columns_on_device(&self, layouts: Layouts) -> Result<(), Error> {
+        let Some(notes) = self.options.scanner.notes() else { return Ok(()) };
+        notes.note_on_device(&self.call(Totals::None).over(layouts))
     }
 
     /// Notes the kernels of a reduction of segments, of which some have elements.

@@ -32,6 +32,7 @@ mod sides;
 mod staging;
 mod stress;
 mod totals;
+mod transducers;
 mod tuner;
 mod warm;
 
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
     staging::add(&mut trials);
     stress::add(&mut trials);
     totals::add(&mut trials);
+    transducers::add(&mut trials);
     tuner::add(&mut trials);
     warm::add(&mut trials);
     older::add(&mut trials);

@@ -37,4 +37,5 @@ mod segmented_totals;
 mod shared_memory;
 mod statuses;
 mod tables;
+mod transducers;
 mod workspace;

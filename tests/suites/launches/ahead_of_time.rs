@@ -123,6 +123,13 @@ const PROGRAM: &[Kind] = &[
         let repeated = scan.along(down.clone()).run(strided(&input[..10], &[1, 0]))?;
         given((columns, rows, counted, repeated, scanner.reduce(ops::min::<f32>()).along(down).run(&input)?))
     }),
+    ("reductions along axes", |scanner| {
+        let (reduce, down) = (scanner.reduce(ops::max::<f32>()), Axis::of(&[10, 100], 0)?);
+        let columns = reduce.along(down.clone()).init_each(&floats(100)).run(&floats(FEW))?;
+        let rows = reduce.along(Axis::of(&[10, 100], 1)?).run(&floats(FEW))?;
+        let of_two = scanner.reduce(Recurrence).along(down).run((&vec![1_u32; FEW], indices()))?;
+        given((columns, rows, of_two))
+    }),
     ("overrides", |scanner| {
         let scan = scanner.scan(ops::sum::<f32>()).deterministic().overrides(Overrides::default().threads(128));
         given(scan.run(&floats(FEW))?)
@@ -183,7 +190,25 @@ fn on_device(on: &OnStream) -> Outcome {
     let (first, mut last) = (on.slice("first", &floats(100))?, on.slice("last", &floats(100))?);
     down.init_each(&first).totals_into(&mut last).run_into(&input, &mut output)?;
     drop(on.scanner.scan(ops::min::<i32>()).on(stream).prepare(FEW)?);
+    reductions_on_device(on)?;
     Ok(stream.synchronize()?)
+}
+
+/// The same of reductions, whose kernels write the results of device memory where the host makes those of its own.
+fn reductions_on_device(on: &OnStream) -> Outcome {
+    let (stream, down) = (&on.stream, Axis::of(&[10, 100], 0)?);
+    let (input, values) = (on.slice("input", &floats(FEW))?, on.slice("values", &floats(100))?);
+    let (minima, maxima) = (on.scanner.reduce(ops::min::<f32>()), on.scanner.reduce(ops::max::<f32>()));
+    minima.on(stream).along(down.clone()).run(&input)?;
+    drop(minima.on(stream).along(Axis::of(&[4, 3, 5], 1)?).prepare(60)?);
+    maxima.on(stream).along(down.clone()).init_each(&values).run(&input)?;
+    maxima.on(stream).along(Axis::of(&[10, 100], 1)?).run(&input)?;
+    maxima.clone().reverse().on(stream).run(&input)?;
+    let (gates, tokens) = (on.slice("gates", &[1_u32; FEW])?, on.slice("tokens", &[2_u32; FEW])?);
+    let recurrence = on.scanner.reduce(Recurrence);
+    recurrence.on(stream).along(down).run((&gates, &tokens))?;
+    recurrence.on(stream).run((&gates, &tokens))?;
+    Ok(())
 }
 
 pub(crate) fn add(kinds: &mut Kinds) {

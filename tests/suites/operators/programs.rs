@@ -52,6 +52,8 @@ fn random_programs_compute_the_same_in_cuda_and_rust() {
     // A suite that compares little, or panics only, proves little.
     assert_eq!(report.programs, programs.count);
     assert!(report.compared >= programs.count * 200, "only {} results were compared", report.compared);
+    let advancing = (0..programs.count).filter(|index| programs.rust(*index).contains("fn advance(")).count();
+    assert!(advancing > programs.count / 10, "{advancing} programs advance");
     assert!(report.panics > programs.count && report.panics < report.compared / 10, "{} panics", report.panics);
 
     let complaints = complaints_of_nvrtc(&built);

@@ -212,6 +212,33 @@ fn kernels_along_an_axis_are_compiled_ahead_of_time() {
     assert!(!bundle.missing(&sums, &limits).unwrap().is_empty());
 }
 
+/// A bundle of a reduction along an axis has what a recording of its runs notes: the kernels of host memory, which give
+/// totals, and those of device memory, which write the results.
+#[test]
+fn reductions_along_an_axis_are_compiled_ahead_of_time() {
+    fetch_nvrtc().unwrap();
+    let limits = limits("sm_90");
+    for (axis, values) in [(0, false), (0, true), (1, false), (1, true)] {
+        let recording = Recording::for_device(limits.clone());
+        let along = Axis::of(&[3, 4], axis).unwrap();
+        let initial_values = [7; 4];
+        let initial_values = &initial_values[..if axis == 0 { 4 } else { 3 }];
+        let reduce = |scanner: &Scanner| scanner.reduce(ops::max::<u16>());
+        let (recorded, listed) = (reduce(recording.scanner()), reduce(&Scanner::cpu()));
+        let (recorded, listed) = (recorded.along(along.clone()), listed.along(along));
+        let (recorded, listed) = match values {
+            true => (recorded.init_each(initial_values), listed.init_each(initial_values)),
+            false => (recorded, listed),
+        };
+        recorded.run(&[1; 12]).unwrap();
+        let bundle = Precompiled::open(Bundle::new().architecture("sm_90").with(&listed).compile().unwrap()).unwrap();
+        assert_eq!(bundle.missing(&recording, &limits).unwrap(), [""; 0], "axis {axis}, values: {values}");
+        let bundle = Bundle::new().architecture("sm_90").with(&recording).compile().unwrap();
+        let bundle = Precompiled::open(bundle).unwrap();
+        assert_eq!(bundle.missing(&listed, &limits).unwrap(), [""; 0], "axis {axis}, values: {values}");
+    }
+}
+
 #[test]
 fn the_same_scans_give_the_same_bytes() {
     assert!(bundle().compile().unwrap() == *BYTES);

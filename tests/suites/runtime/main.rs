@@ -21,5 +21,6 @@ mod nvrtc_fails;
 mod progress;
 mod reduction;
 mod tour;
+mod transducers;
 mod with_exclusive;
 mod words;

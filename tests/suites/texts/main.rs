@@ -7,3 +7,4 @@ mod operator_text;
 mod shape;
 mod shown;
 mod snapshots;
+mod transducers;

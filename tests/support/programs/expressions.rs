@@ -64,10 +64,20 @@ const BOOL: Type = Type::Primitive(Primitive::Bool);
 impl Generator<'_> {
     /// An expression of the type, which C++ finds out by itself.
     pub(super) fn expression(&mut self, ty: &Type, depth: u32) -> Expression {
+        if let Type::Results(both) = ty {
+            return self.results(both, depth);
+        }
         self.budget -= 1;
         let expression = if depth == 0 || self.budget <= 0 { self.leaf(ty) } else { self.compound(ty, depth - 1) };
         let neutral = self.types.zero(ty);
         Expression { code: self.part(expression.code.clone(), neutral), ..expression }
+    }
+
+    /// A tuple of two values, neither of which assigns.
+    fn results(&mut self, [first, second]: &[Type; 2], depth: u32) -> Expression {
+        // Variables more often than not.
+        let items = self.simply(|this| [first, second].map(|ty| this.expression(ty, depth.min(1)).code)).into();
+        Expression::new(self.list(items, "(", ")"), rank::POSTFIX)
     }
 
     fn leaf(&mut self, ty: &Type) -> Expression {
@@ -96,6 +106,7 @@ impl Generator<'_> {
                 let name = self.types.structs[*index].name.clone();
                 Expression::block(code![name, self.list(fields, " { ", " }")])
             }
+            Type::Results(both) => self.results(both, 0),
         }
     }
 
@@ -151,6 +162,7 @@ impl Generator<'_> {
             Type::Primitive(primitive) => self.integer(*primitive, depth),
             Type::Array(item, len) => self.array(item, *len, depth),
             Type::Struct(index) => self.structure(*index, depth),
+            Type::Results(both) => self.results(both, depth),
         }
     }
 

@@ -55,8 +55,14 @@ const NAMES: &[&str] =
 impl<'a> Generator<'a> {
     /// A function of a value of each of two types that gives one of a third.
     pub(super) fn body(random: &'a mut Random, types: &'a Types, [left, right, result]: [&Type; 3]) -> Body {
-        let direct_method = random.one_in(3);
-        let budget = if direct_method { 3 } else { [8, 12, 12, 18, 18, 24, 45][random.below(7)] };
+        // Each of two results is to need statements that the other one does not need.
+        let has_two = matches!(result, Type::Results(_));
+        let direct_method = random.one_in(3) && !has_two;
+        let budget = match (direct_method, has_two) {
+            (true, _) => 3,
+            (false, true) => [24, 35, 45][random.below(3)],
+            (false, false) => [8, 12, 12, 18, 18, 24, 45][random.below(7)],
+        };
         let mut generator = Generator {
             random,
             types,
@@ -146,7 +152,7 @@ impl<'a> Generator<'a> {
                     self.places_in(&format!("{path}[{index}]"), item, ty, indexed, places);
                 }
             }
-            Type::Array(..) => {}
+            Type::Array(..) | Type::Results(_) => {}
         }
     }
 

@@ -5,8 +5,9 @@
 //! out, the programs' CUDA text is taken and compiled, and both are run on edge values and random ones. A program neither
 //! divides by zero nor leaves an array often, but it may: then both must panic.
 //!
-//! A program is one function of two values: `combine`, or the `append`, `apply`, `step` or `emit` of a machine whose types
-//! are drawn, too. Functions are compared one by one, so that no law need hold between them.
+//! A program is one function of two values: `combine`, or the `append`, `apply`, `step`, `emit` or `advance` of a machine
+//! whose types are drawn, too. The text of `advance` is two functions, of which a program compares one. Functions are
+//! compared one by one, so that no law need hold between them.
 
 mod batch;
 mod code;
@@ -152,8 +153,9 @@ impl Program {
         let Program { role, elements, .. } = self;
         Unit {
             index,
-            function: role.function(),
-            types: role.types(elements),
+            function: role.compared(),
+            types: role.compared_types(elements),
+            is_halved: role.is_halved(),
             rust: role.items(types, elements, &self.text(types, without)),
         }
     }

@@ -12,6 +12,10 @@ pub(super) enum Role {
     Apply,
     Step,
     Emit,
+    /// `advance`, the step and the output in one, of which the text of the step is compared,
+    AdvanceStep,
+    /// or the text of the output.
+    AdvanceEmit,
 }
 
 /// The types of an operator.
@@ -24,7 +28,7 @@ pub(super) struct Elements {
 }
 
 impl Role {
-    /// One in five is a function of a machine, or appends or prepends.
+    /// One in three is a function of a machine, or appends or prepends.
     pub(super) fn random(random: &mut Random) -> Self {
         match random.below(25) {
             0 => Role::Append,
@@ -32,32 +36,54 @@ impl Role {
             2 => Role::Apply,
             3 => Role::Step,
             4 => Role::Emit,
+            5 | 6 => Role::AdvanceStep,
+            7 | 8 => Role::AdvanceEmit,
             _ => Role::Combine,
         }
     }
 
-    /// Its name, in Rust and in the text.
+    /// Its name in Rust.
     pub(super) fn function(self) -> &'static str {
+        match self {
+            Role::AdvanceStep | Role::AdvanceEmit => "advance",
+            role => role.compared(),
+        }
+    }
+
+    /// The name of what is compared, in Rust and in the text.
+    pub(super) fn compared(self) -> &'static str {
         match self {
             Role::Combine => "combine",
             Role::Append => "append",
             Role::Prepend => "prepend",
             Role::Apply => "apply",
-            Role::Step => "step",
-            Role::Emit => "emit",
+            Role::Step | Role::AdvanceStep => "step",
+            Role::Emit | Role::AdvanceEmit => "emit",
         }
+    }
+
+    /// Whether it is compared with the text of a part of it.
+    pub(super) fn is_halved(self) -> bool {
+        matches!(self, Role::AdvanceStep | Role::AdvanceEmit)
     }
 
     /// What it takes, and what it gives.
     pub(super) fn types(self, elements: &Elements) -> [Type; 3] {
+        let [left, right, result] = self.compared_types(elements);
+        let Elements { carry, output, .. } = elements.clone();
+        [left, right, if self.is_halved() { Type::Results(Box::new([carry, output])) } else { result }]
+    }
+
+    /// What the compared function takes, and what it gives.
+    pub(super) fn compared_types(self, elements: &Elements) -> [Type; 3] {
         let Elements { input, state, carry, output } = elements;
         let types = match self {
             Role::Combine => [state, state, state],
             Role::Append => [state, input, state],
             Role::Prepend => [input, state, state],
             Role::Apply => [state, carry, carry],
-            Role::Step => [carry, input, carry],
-            Role::Emit => [carry, input, output],
+            Role::Step | Role::AdvanceStep => [carry, input, carry],
+            Role::Emit | Role::AdvanceEmit => [carry, input, output],
         };
         types.map(Type::clone)
     }
@@ -76,11 +102,14 @@ impl Role {
             (Role::Append, String::new()),
             (Role::Prepend, String::new()),
         ];
-        let of_carries = [
-            (Role::Apply, format!("fn apply(s: {state}, c: {carry}) -> {carry} {{ c }}")),
-            (Role::Step, format!("fn step(c: {carry}, x: {input}) -> {carry} {{ c }}")),
-            (Role::Emit, String::new()),
-        ];
+        let apply = (Role::Apply, format!("fn apply(s: {state}, c: {carry}) -> {carry} {{ c }}"));
+        let of_carries = match self.is_halved() {
+            true => vec![apply, (self, String::new())],
+            false => {
+                let step = (Role::Step, format!("fn step(c: {carry}, x: {input}) -> {carry} {{ c }}"));
+                vec![apply, step, (Role::Emit, String::new())]
+            }
+        };
         let mut text = format!(
             "type Input = {input};\ntype State = {state};\nconst IDENTITY: {state} = {zero_state};\n\
              fn lift(x: {input}) -> {state} {{ {zero_state} }}\n"

@@ -15,6 +15,9 @@ impl Generator<'_> {
         self.scoped(|this| {
             let margin = "    ".repeat(this.nesting);
             let mut block = Code::text("{\n");
+            if let (Some(Type::Results(both)), 1) = (value, this.nesting) {
+                block.push(this.variables_of_results(both));
+            }
             for _ in 0..statements {
                 if this.budget <= 0 {
                     break;
@@ -29,6 +32,17 @@ impl Generator<'_> {
             block.push(format!("{}}}", "    ".repeat(this.nesting - 1)));
             block
         })
+    }
+
+    /// A variable for each of two results, for statements to change.
+    fn variables_of_results(&mut self, both: &[Type; 2]) -> Code {
+        let mut code = Code::default();
+        for (name, ty) in ["after", "output"].into_iter().zip(both) {
+            let value = self.contained(|this| this.expression(ty, 1)).code;
+            code.push(code![format!("    let mut {name}: {} = ", self.types.name(ty)), value, ";\n"]);
+            self.declare(name, ty, true);
+        }
+        code
     }
 
     fn inner_block(&mut self, value: Option<&Type>, direct: bool) -> Code {
@@ -75,7 +89,8 @@ impl Generator<'_> {
                 code
             }
             4 | 5 => self.matching(Some(ty), direct, depth),
-            _ if self.loop_depth < 3 => {
+            // A `break` has a single value.
+            _ if self.loop_depth < 3 && !matches!(ty, Type::Results(_)) => {
                 let (counter, looping) = self.endless(Some(ty));
                 code!["{ ", counter, " ", looping, " }"]
             }
@@ -400,7 +415,7 @@ impl Generator<'_> {
         let mut place = Code::text(name);
         while self.percent(75) {
             match ty.clone() {
-                Type::Primitive(_) => break,
+                Type::Primitive(_) | Type::Results(_) => break,
                 Type::Struct(index) => {
                     let fields = &self.types.structs[index].fields;
                     let (name, field) = fields[self.random.below(fields.len())].clone();

@@ -10,6 +10,8 @@ pub(super) enum Type {
     Array(Box<Type>, usize),
     /// One of the [`Types`], by its place there.
     Struct(usize),
+    /// The two results of `advance`, which are a tuple that is written in place and lies in no memory.
+    Results(Box<[Type; 2]>),
 }
 
 /// A struct of the generated crate.
@@ -127,6 +129,7 @@ impl Types {
             Type::Primitive(primitive) => primitive.name().to_owned(),
             Type::Array(item, len) => format!("[{}; {len}]", self.name(item)),
             Type::Struct(index) => self.structs[*index].name.clone(),
+            Type::Results(both) => format!("({}, {})", self.name(&both[0]), self.name(&both[1])),
         }
     }
 
@@ -139,6 +142,7 @@ impl Types {
             Type::Primitive(primitive) => format!("0_{}", primitive.name()),
             Type::Array(item, len) => format!("[{}; {len}]", self.zero(item)),
             Type::Struct(index) => format!("ZERO_{}", self.structs[*index].name.to_uppercase()),
+            Type::Results(both) => format!("({}, {})", self.zero(&both[0]), self.zero(&both[1])),
         }
     }
 
@@ -169,7 +173,7 @@ impl Types {
         match ty {
             Type::Primitive(primitive) => primitive.size(),
             Type::Array(item, len) => self.size(item) * len,
-            Type::Struct(_) => self.leaves_and_size(ty).1,
+            Type::Struct(_) | Type::Results(_) => self.leaves_and_size(ty).1,
         }
     }
 
@@ -180,6 +184,7 @@ impl Types {
             Type::Struct(index) => {
                 self.structs[*index].fields.iter().map(|(_, field)| self.align(field)).max().unwrap_or(1)
             }
+            Type::Results(_) => 1,
         }
     }
 
@@ -203,6 +208,7 @@ impl Types {
             Type::Struct(index) => {
                 self.structs[*index].fields.iter().for_each(|(name, field)| add(field, format!(".{name}")))
             }
+            Type::Results(_) => {}
         }
         (leaves, end.next_multiple_of(self.align(ty)))
     }
