@@ -219,7 +219,7 @@ fn reductions_along_an_axis_are_compiled_ahead_of_time() {
     fetch_nvrtc().unwrap();
     let limits = limits("sm_90");
     for (axis, values) in [(0, false), (0, true), (1, false), (1, true)] {
-        let recording = Recording::for_device(limits.clone());
+        let recording = Recording::for_device(limits);
         let along = Axis::of(&[3, 4], axis).unwrap();
         let initial_values = [7; 4];
         let initial_values = &initial_values[..if axis == 0 { 4 } else { 3 }];
