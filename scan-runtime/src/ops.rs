@@ -12,8 +12,8 @@
 //! ```
 //!
 //! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`aggregate`], [`over_aggregates`],
-//! [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of the elements, [`flat_map`]
-//! gives several results of each.
+//! [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of the elements,
+//! [`flat_map`] gives several results of each.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},

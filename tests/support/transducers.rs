@@ -1,5 +1,5 @@
-//! Decoders whose inputs give up to two results: documents of UTF-8 to UTF-16, each of which begins anew, and LEB128 with
-//! the place of the first error.
+//! Decoders whose inputs give up to two results: documents of UTF-8 to UTF-16, each of which begins anew, and LEB128
+//! with the place of the first error.
 
 use scan_runtime::{ScanOp, scan_element, scan_fn, scan_op};
 
@@ -69,8 +69,8 @@ pub struct Units {
     pub units: [u16; 2],
 }
 
-/// UTF-8 of many documents to the UTF-16 of all of them, one after the other. A document begins anew, where the one before
-/// it ends within a character, too. The units go on to be counted. A byte without its character gives nothing.
+/// UTF-8 of many documents to the UTF-16 of all of them, one after the other. Each document begins anew, even if the
+/// one before it ends within a character; the count of units continues. An incomplete character gives nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Utf16;
 

@@ -11,10 +11,10 @@ const SAME: &str = "same";
 
 impl OpSource {
     /// An operator that is to begin anew at each new key. `around` has the name and the types: its input is a struct
-    /// with the fields `key` and `value`, its state one with `first`, `last`, `restarts` and `value`, its carry one with
-    /// `begun`, `key` and `value`, and its parameters a struct with the field `op`, if `op` has parameters. The function
-    /// that compares two keys comes last among `compare`, after those that it calls. The functions are made here: they
-    /// call those of `op`.
+    /// with the fields `key` and `value`, its state one with `first`, `last`, `restarts` and `value`, its carry one
+    /// with `begun`, `key` and `value`, and its parameters a struct with the field `op`, if `op` has parameters. The
+    /// function that compares two keys comes last among `compare`, after those that it calls. The functions are made
+    /// here: they call those of `op`.
     #[must_use]
     pub fn by_key(around: OpSource, op: &OpSource, compare: &[FunctionSource]) -> Self {
         let backwards = Box::new(OpSource::each_key(around.clone(), &op.read_backwards(), compare));

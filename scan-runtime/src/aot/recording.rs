@@ -55,9 +55,9 @@ use crate::{
 /// Calls over device memory need a device, so they cannot be recorded. Over slices they need the kernels of the same
 /// call over host memory, also along an axis: record that call. Of a reduction whose results the host makes of totals
 /// (along an axis, from the right, of several arrays to one result), the kernels that make them are noted, too.
-/// Reductions into several arrays need others. So do arrays that are gathered, scattered or computed, which the host
-/// prepares in host memory: add [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of `init_from`,
-/// `init_late` and `len_from` cannot be compiled ahead of time.
+/// Scans of arrays that are gathered, scattered or computed, which the host prepares in host memory, need others: add
+/// [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of reductions of or into such arrays, or into several
+/// arrays, and those of `init_from`, `init_late` and `len_from` cannot be compiled ahead of time.
 ///
 /// # Side
 ///
@@ -126,8 +126,11 @@ impl Notes {
     pub(crate) fn note_on_device(&self, call: &Call<'_>) -> Result<(), Error> {
         let notes = NotesOf { notes: self, operator: call.op.checked_source()?, limits: call.scanner.limits() };
         for task in call.device_tasks() {
-            // The call is over host memory: what cannot be planned here is no error of it.
-            _ = notes.add(&task);
+            match notes.add(&task) {
+                // The call is over host memory, and needs none of these: a plan that there is not is no error of it.
+                Ok(_) | Err(Error::Plan(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }

@@ -181,8 +181,7 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 /// The total says how many results there are. It can also say where the first error is: with
 /// [`indices`](super::indices) as an array of the input, the carry keeps the least index of a wrong one.
 ///
-/// Strings of hexadecimal digits to their bytes, two digits each. A digit that is left over at the end of a string gives
-/// nothing:
+/// Strings of hexadecimal digits to their bytes, two digits each. A digit left over at the end of a string gives nothing:
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_fn, scan_op};
@@ -222,7 +221,8 @@ pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
 ///     if p.begins {
 ///         Read { bytes: bytes + p.rest.bytes, first_error, ..p.rest }
 ///     } else {
-///         Read { bytes, first_error, waits: digits % 2 == 1, digit: if p.digits > 0 { p.rest.digit } else { c.digit } }
+///         let digit = if p.digits > 0 { p.rest.digit } else { c.digit };
+///         Read { bytes, first_error, waits: digits % 2 == 1, digit }
 ///     }
 /// }
 ///

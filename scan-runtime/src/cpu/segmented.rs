@@ -297,8 +297,8 @@ type MarkedByHand<Op, M> = unsafe fn(
     Option<&<Op as ScanOp>::Carry>,
 ) -> <Op as ScanOp>::Carry;
 
-/// Scans up to 64 elements one by one. See [`scan_group`](Loops::scan_group); `begin` is the exclusive result at a head,
-/// `restart` the carry before it, if there is one.
+/// Scans up to 64 elements one by one. See [`scan_group`](Loops::scan_group); `begin` is the exclusive result at a
+/// head, `restart` the carry before it, if there is one.
 ///
 /// # Safety
 ///

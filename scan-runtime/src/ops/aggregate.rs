@@ -157,8 +157,8 @@ unsafe impl<Op: ScanOp> ScanOp for Aggregate<Op> {
 /// An operator over the [aggregates](Aggregate) of consecutive parts. An exclusive scan gives the carry before each
 /// part, which is the initial value of its scan; an inclusive scan gives the carry after each part.
 ///
-/// [`Aggregate`] has an example. An initial value is the carry before the first part. Of an operator without an identity,
-/// which has no carry before the first part, an inclusive scan gives the initial values of all other parts.
+/// [`Aggregate`] has an example. An initial value is the carry before the first part. An operator without an identity
+/// has none there: an inclusive scan gives the initial values of all other parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OverAggregates<Op> {
     /// The operator.

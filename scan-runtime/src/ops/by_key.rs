@@ -2,9 +2,12 @@
 
 use std::{fmt, marker::PhantomData};
 
-use scan_codegen::{CarrySource, OpSource, OutputsOf};
+use scan_codegen::{OpSource, OutputsOf};
 
-use crate::{__private::function_text, Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element, scan_fn};
+use crate::{
+    __private::{around, function_text},
+    Parameters, ScanElement, ScanOp, scan_element, scan_fn,
+};
 
 /// An input of a [`ByKey`].
 #[scan_element(crate = crate)]
@@ -46,7 +49,7 @@ pub struct KeyedCarry<K, C> {
 /// [by keys](crate::Scan::by_keys) does. The key is a part of the input, and the last key a part of the total. So the
 /// next chunk of a stream goes on where the chunk before it has ended, in the middle of a key too.
 ///
-/// The input is a struct of a key and a value: an array of these, or a tuple of an array of keys and an array of values.
+/// The input is a struct of a key and a value: an array of these, or a tuple of an array of keys and one of values.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -225,8 +228,8 @@ impl<K: ScanElement + PartialEq, Op: ScanOp> ByKey<K, Op> {
 }
 
 // SAFETY: the layouts are those of `Keyed`, `KeyedState` and `KeyedCarry`, and that of the operator's output. The
-// functions call those of the operator with its own parameters, and a `#[scan_fn]` that compares keys. It has a start if
-// the operator has one, which never changes.
+// functions call those of the operator with its own parameters, and a `#[scan_fn]` that compares keys. It has a start
+// if the operator has one, which never changes.
 unsafe impl<K, Op> ScanOp for ByKey<K, Op>
 where
     K: ScanElement + Default + PartialEq,
@@ -333,19 +336,7 @@ where
     fn source(&self) -> OpSource {
         let op = self.op.source();
         let name = format!("by_key_{}", op.name);
-        let around = OpSource {
-            input: Self::Input::layout(),
-            state: Self::State::layout(),
-            output: Self::Output::layout(),
-            identity: None,
-            carry: Some(CarrySource { ty: Self::Carry::layout(), start: bytes_of_any(self.start()) }),
-            parameters: self.parameters().layout(&name),
-            functions: Vec::new(),
-            helpers: Vec::new(),
-            outputs_of: self.outputs_of(),
-            backwards: None,
-            name,
-        };
+        let around = around(self, name, true);
         OpSource::by_key(around, &op, &function_text::<equal_keys<K>>())
     }
 

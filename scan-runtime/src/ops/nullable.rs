@@ -1,8 +1,8 @@
 //! Operators over elements that may be null.
 
-use scan_codegen::{CarrySource, Nulls, OpSource, OutputsOf};
+use scan_codegen::{Nulls, OpSource, OutputsOf};
 
-use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
+use crate::{__private::around, Parameters, ScanOp, scan_element};
 
 /// A value that may be null: the inputs, the partial results and the outputs of [`skip_nulls`] and [`propagate_nulls`].
 ///
@@ -49,8 +49,8 @@ pub type PropagateNulls<Op> = OverNullable<Op, false>;
 /// above.
 ///
 /// A result is [valid](Nullable#structfield.valid) where an element up to it is valid, which is what SQL says of a
-/// window from the first row on. So is a reduction; of nulls alone it is null. The value is then that of the identity, if the
-/// operator has one:
+/// window from the first row on. So is a reduction; of nulls alone it is null. Its value is then the projection of the
+/// identity, if the operator has one:
 ///
 /// ```
 /// use scan_runtime::{Scanner, arrays, ops};
@@ -310,20 +310,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
     fn source(&self) -> OpSource {
         let op = self.op.source();
         let name = format!("{}_nulls_{}", if SKIP { "skip" } else { "propagate" }, op.name);
-        let start = bytes_of_any(self.start());
-        let around = OpSource {
-            input: Self::Input::layout(),
-            state: Self::State::layout(),
-            output: Self::Output::layout(),
-            identity: bytes_of_any(self.identity()),
-            carry: op.carry.is_some().then(|| CarrySource { ty: Self::Carry::layout(), start }),
-            parameters: self.parameters().layout(&name),
-            functions: Vec::new(),
-            helpers: Vec::new(),
-            outputs_of: self.outputs_of(),
-            backwards: None,
-            name,
-        };
+        let around = around(self, name, op.carry.is_some());
         OpSource::over_nullable(around, &op, Self::NULLS)
     }
 

@@ -1,8 +1,8 @@
 //! Two operators at once.
 
-use scan_codegen::{CarrySource, OpSource, OutputsOf};
+use scan_codegen::{OpSource, OutputsOf};
 
-use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
+use crate::{__private::around, Parameters, ScanOp, scan_element};
 
 /// Two values: the partial results and the outputs of a [`Pair`].
 #[scan_element(crate = crate)]
@@ -138,20 +138,7 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
     fn source(&self) -> OpSource {
         let (first, second) = (self.first.source(), self.second.source());
         let name = format!("pair_{}_{}", first.name, second.name);
-        let pair = OpSource {
-            input: A::Input::layout(),
-            state: Self::State::layout(),
-            output: Self::Output::layout(),
-            identity: bytes_of_any(self.identity()),
-            carry: (first.carry.is_some() || second.carry.is_some())
-                .then(|| CarrySource { ty: Self::Carry::layout(), start: bytes_of_any(self.start()) }),
-            parameters: self.parameters().layout(&name),
-            functions: Vec::new(),
-            helpers: Vec::new(),
-            outputs_of: self.outputs_of(),
-            backwards: None,
-            name,
-        };
+        let pair = around(self, name, first.carry.is_some() || second.carry.is_some());
         OpSource::side_by_side(pair, &first, &second)
     }
 

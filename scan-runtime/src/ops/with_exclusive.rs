@@ -1,8 +1,8 @@
 //! The exclusive and the inclusive result at once.
 
-use scan_codegen::{CarrySource, OpSource, OutputsOf};
+use scan_codegen::{OpSource, OutputsOf};
 
-use crate::{Parameters, ScanElement, ScanOp, element::bytes_of_any, scan_element};
+use crate::{__private::around, Parameters, ScanOp, scan_element};
 
 /// The outputs of a [`WithExclusive`].
 #[scan_element(crate = crate)]
@@ -149,19 +149,7 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
     fn source(&self) -> OpSource {
         let op = self.op.source();
         let name = format!("with_exclusive_{}", op.name);
-        let around = OpSource {
-            input: Op::Input::layout(),
-            state: Op::State::layout(),
-            output: Self::Output::layout(),
-            identity: bytes_of_any(self.identity()),
-            carry: Some(CarrySource { ty: Op::Carry::layout(), start: bytes_of_any(self.start()) }),
-            parameters: self.parameters().layout(&name),
-            functions: Vec::new(),
-            helpers: Vec::new(),
-            outputs_of: self.outputs_of(),
-            backwards: None,
-            name,
-        };
+        let around = around(self, name, true);
         OpSource::with_exclusive(around, &op)
     }
 

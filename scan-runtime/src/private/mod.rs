@@ -304,6 +304,23 @@ pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSo
     source(name, layouts, [identity, start], op.parameters(), functions, op.outputs_of())
 }
 
+/// The source of an operator that is made around others, without the functions; with a carry if one of theirs has one.
+pub(crate) fn around<Op: ScanOp>(op: &Op, name: String, has_carry: bool) -> OpSource {
+    OpSource {
+        input: Op::Input::layout(),
+        state: Op::State::layout(),
+        output: Op::Output::layout(),
+        identity: bytes_of_any(op.identity()),
+        carry: has_carry.then(|| CarrySource { ty: Op::Carry::layout(), start: bytes_of_any(op.start()) }),
+        parameters: op.parameters().layout(&name),
+        functions: Vec::new(),
+        helpers: Vec::new(),
+        outputs_of: op.outputs_of(),
+        backwards: None,
+        name,
+    }
+}
+
 /// The non-generic part of [`operator`], which is most of its code and so is compiled once.
 fn source(
     name: &str,

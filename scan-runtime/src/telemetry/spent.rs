@@ -38,10 +38,10 @@ pub struct Spent {
     /// Modules that NVRTC compiled. A module has the kernels of one plan. Those from the [disk](crate::DiskCache), from
     /// [bundles](crate::aot) and of earlier calls are not compiled.
     pub compiled: u64,
-    /// Bytes of device memory that were allocated: for results, workspaces, the library's copies of host memory, tables.
+    /// Bytes of device memory that were allocated: for results, workspaces, copies of host memory, tables.
     pub device_bytes: u64,
-    /// Bytes of host memory that were allocated: for results, for elements on their way to their places, and page-locked
-    /// memory for copies.
+    /// Bytes of host memory that were allocated: for results, for elements on their way to their places, and
+    /// page-locked memory for copies.
     pub host_bytes: u64,
     /// Bytes that were copied from host to device memory or back. Short slices, which kernels read and write in host
     /// memory ([`Staging::with_mapped_bytes`](crate::Staging::with_mapped_bytes)), are not copied to the device.

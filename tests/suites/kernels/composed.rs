@@ -19,7 +19,8 @@ use scan_tests::{
     strategies,
 };
 
-/// By the strategies that have this turn, in every way that the operator supports; the output in an array for each field where `by_field` says so.
+/// By the strategies that have this turn, in every way that the operator supports. If `by_field`, each field of the
+/// output is in an array of its own.
 fn by_strategies<Op>(
     op: &Op,
     initial_value: Op::Carry,

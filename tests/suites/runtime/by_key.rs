@@ -156,7 +156,7 @@ fn error<T: Debug>(result: Result<T, Error>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// An exclusive scan does not see the key of an element, and an operator without a start has nothing to begin a key with.
+/// An exclusive scan does not see the key of an element; an operator without a start has nothing to begin a key with.
 #[test]
 fn results_that_cannot_be_right_are_refused() {
     let (scanner, input) = (Scanner::cpu(), (&[1_u8, 1, 2], &[5_u32, 6, 7]));

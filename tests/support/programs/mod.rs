@@ -5,8 +5,8 @@
 //! out, the programs' CUDA text is taken and compiled, and both are run on edge values and random ones. A program neither
 //! divides by zero nor leaves an array often, but it may: then both must panic.
 //!
-//! A program is one function of two values: `combine`, or the `append`, `apply`, `step`, `emit` or `advance` of a machine
-//! whose types are drawn, too. The text of `advance` is two functions, of which a program compares one. Functions are
+//! A program is one function of two values: `combine`, or the `append`, `apply`, `step`, `emit` or `advance` of a
+//! machine whose types are drawn, too. The text of `advance` is two functions, of which a program compares one. Functions are
 //! compared one by one, so that no law need hold between them.
 
 mod batch;

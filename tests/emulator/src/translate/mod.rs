@@ -323,7 +323,7 @@ impl<'a> Translator<'a> {
         shared.into_iter().for_each(|at| self.replace(at, "static thread_local"));
     }
 
-    /// Reads `using State = …;` and its like: which of the names stand for the state type. A head flag is a `bool` that
+    /// Reads `using State = …;` and its like: which names are the state type. A head flag is a `bool` that
     /// is no partial result, whatever the state is.
     fn find_states(&mut self, start: usize) -> Result<(), Unsupported> {
         let mut names = Vec::new();
