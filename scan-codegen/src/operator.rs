@@ -30,14 +30,14 @@ pub struct OpSource {
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,
-    /// What it can make outputs of.
+    /// The values from which it can make outputs.
     pub outputs_of: OutputsOf,
     /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a
     /// machine.
     pub backwards: Option<Box<OpSource>>,
 }
 
-/// What an operator can make outputs of. Each includes what comes before it.
+/// The values from which an operator can make outputs. From `Inputs` on, each variant includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputsOf {
     /// Nothing: it begins within the input, and has no start there.

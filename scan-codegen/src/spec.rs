@@ -127,7 +127,7 @@ impl ScanSpec {
         self.kind == ScanKind::Inclusive && !self.projects && operator.has("emit")
     }
 
-    /// What it makes results of.
+    /// The values from which it makes results.
     pub(crate) fn outputs_of(&self, operator: &OpSource) -> OutputsOf {
         match self.kind {
             ScanKind::Exclusive => OutputsOf::Prefixes,

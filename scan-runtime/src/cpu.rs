@@ -71,7 +71,7 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs: Need
 pub(crate) struct Needs {
     /// A value for what begins with nothing.
     pub(crate) identity: bool,
-    /// What it makes outputs of.
+    /// The values from which it makes outputs.
     pub(crate) outputs_of: OutputsOf,
 }
 

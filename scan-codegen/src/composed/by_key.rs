@@ -6,7 +6,7 @@ use crate::{
     operator::{FunctionSource, OpSource, OutputsOf, Piece},
 };
 
-/// The variable that says whether what comes next has the key of what is before it.
+/// The variable that says whether the next part, or input, has the same key as the part before it.
 const SAME: &str = "same";
 
 impl OpSource {

@@ -60,7 +60,7 @@ impl Functions<'_> {
         }
     }
 
-    /// The partial result of an input. That of a null is the identity; without one it is made of what is there.
+    /// The partial result of an input. A null gives the identity; without an identity, its value is lifted.
     fn lifted(&self, input: (&'static str, &ElementType), calls: &mut Vec<(usize, u64)>) -> Vec<Piece> {
         let value = self.call("lift", &[input], calls);
         let is_valid = format!("{}.valid", input.0);
@@ -74,7 +74,7 @@ impl Functions<'_> {
         nullable(&self.around.state, value, is_valid)
     }
 
-    /// A function that combines two partial results, of which one may be that of an input.
+    /// A function that combines two partial results, or a partial result and an input.
     fn combining(&self, name: &str, parameters: [(&'static str, &ElementType); 2]) -> FunctionSource {
         let (state, mut calls) = (&self.around.state, Vec::new());
         let [first, second] = parameters.map(|(parameter, _)| format!("{parameter}.valid"));
@@ -112,7 +112,7 @@ impl Functions<'_> {
         FunctionSource::returning(name, &parameters, carry, value, calls)
     }
 
-    /// The function that makes a result of a carry and an input: of a null, that of the carry.
+    /// The function that makes a result of a carry and an input. For a null it projects the carry.
     fn emitting(&self, carry: (&'static str, &ElementType), input: (&'static str, &ElementType)) -> FunctionSource {
         let (output, mut calls) = (&self.around.output, Vec::new());
         let (is_valid, otherwise) = match self.nulls {

@@ -67,7 +67,7 @@ pub fn bits<'a, W: BitWord, M: Memory>(words: &'a (impl Array<W, M> + ?Sized), f
     Bits { words: words.array(), first }
 }
 
-/// The bits from `first` on, of so many words.
+/// How many bits `words` words have from `first` on.
 fn found<W: BitWord>(words: usize, first: usize) -> usize {
     words.saturating_mul(8 * size_of::<W>()).saturating_sub(first)
 }
@@ -78,7 +78,7 @@ pub(crate) fn check_bits(found: usize, expected: usize) -> Result<(), Error> {
     if found < expected { Err(Error::Length { what: "bitmap", found, expected, why }) } else { Ok(()) }
 }
 
-// SAFETY: what is held has so many items.
+// SAFETY: the held array has that many items.
 unsafe impl<W: BitWord> HostInput<bool> for Bits<'_, W> {
     const SEALED: Sealed = Sealed;
     type Layout = One;
@@ -105,7 +105,7 @@ unsafe impl<W: BitWord> HostInput<bool> for Bits<'_, W> {
     }
 }
 
-// SAFETY: the buffer has as many bits as is told, and kernels read no others.
+// SAFETY: the buffer has as many bits as this function says, and kernels read no others.
 #[cfg(feature = "cuda")]
 unsafe impl<W: BitWord> DeviceInput<bool> for Bits<'_, W, Device> {
     const SEALED: Sealed = Sealed;

@@ -549,7 +549,7 @@ macro_rules! on_host {
             #[allow(non_snake_case, reason = "each item is named like its type")]
             unsafe fn write(self, index: usize, value: T) {
                 let (places, $($field),*) = value.into_fields();
-                // SAFETY: it is in what is held, which outlives the loops.
+                // SAFETY: it points into the held arrays, which outlive the loops.
                 let kept = unsafe { &*self.beyond };
                 $(
                     let target = self.targets.$index;

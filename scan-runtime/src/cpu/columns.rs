@@ -121,7 +121,7 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     try_each(parts.len() - first, |index| part(first + index))
 }
 
-/// Cuts the columns into strips, for so many threads; an element, a result or a carry has up to `size` bytes. Not
+/// Cuts the columns into strips for `threads` threads; an element, a result or a carry has up to `size` bytes. Not
 /// generic, so that it is compiled once and not for every operator.
 fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
