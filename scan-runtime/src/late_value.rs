@@ -3,21 +3,21 @@
 use std::{
     cell::UnsafeCell,
     fmt,
-    mem::{MaybeUninit, offset_of},
-    ptr::NonNull,
+    marker::PhantomData,
+    mem::{ManuallyDrop, MaybeUninit, offset_of},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use cudarc::driver::{CudaStream, DriverError, result, sys};
+use cudarc::driver::{CudaStream, sys};
 
 use crate::{
     DeviceBuffer, Error, ScanElement,
-    cuda::{DeviceMemory, bind, driver_error, is_captured},
+    cuda::{DeviceMemory, LockedMemory, bind, driver_error, is_captured},
     error::expect_len,
-    telemetry::{allocated_on_host, copied},
+    telemetry::copied,
 };
 
 /// An initial value that arrives late: scans [begin without it](crate::Run::init_late), fold their tiles, and
@@ -67,9 +67,9 @@ use crate::{
 /// other work of the device: do it outside of loops.
 #[must_use = "a value that no scan is given does nothing"]
 pub struct LateValue<T: ScanElement> {
-    memory: NonNull<Shared<T>>,
-    /// Where kernels find it.
-    device: sys::CUdeviceptr,
+    /// Of a [`Shared`] value of this type. Not freed while something may wait for it.
+    memory: ManuallyDrop<LockedMemory>,
+    of: PhantomData<T>,
     /// On the way from one number to the other: copies between places of the host would wait.
     passing: DeviceMemory,
     /// The stream of the scans.
@@ -116,27 +116,14 @@ impl<T: ScanElement> LateValue<T> {
         if stream.cu_stream() == crate::cuda::PER_THREAD {
             return Err(Error::PerThreadStream);
         }
-        let failed = driver_error("allocating page-locked memory");
         let passing = DeviceMemory::new(stream, size_of::<u64>() as u64)?;
-        bind(stream)?;
-        let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
-        // SAFETY: the context is bound; the memory is freed once, or not at all.
-        let memory = unsafe { result::malloc_host(size_of::<Shared<T>>(), flags) }.map_err(&failed)?;
-        allocated_on_host(size_of::<Shared<T>>());
-        let Some(memory) = NonNull::new(memory.cast::<Shared<T>>()) else {
-            return Err(failed(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)));
-        };
+        let memory = LockedMemory::new(stream.context(), size_of::<Shared<T>>())?;
         let nothing = || AtomicU64::new(0);
-        let value = UnsafeCell::new(MaybeUninit::uninit());
+        let value = UnsafeCell::new(MaybeUninit::<T>::uninit());
         // SAFETY: whole pages have been allocated, and nothing else knows of them.
-        unsafe { memory.write(Shared { handed_over: nothing(), taken: nothing(), value }) };
-        let mut late =
-            LateValue { memory, device: 0, passing, stream: stream.clone(), counts: Mutex::new(Counts::default()) };
-        // SAFETY: the memory was allocated so that devices reach it.
-        unsafe { sys::cuMemHostGetDevicePointer_v2(&mut late.device, memory.as_ptr().cast(), 0) }
-            .result()
-            .map_err(failed)?;
-        Ok(late)
+        unsafe { memory.host().cast::<Shared<T>>().write(Shared { handed_over: nothing(), taken: nothing(), value }) };
+        let (memory, counts) = (ManuallyDrop::new(memory), Mutex::default());
+        Ok(LateValue { memory, of: PhantomData, passing, stream: stream.clone(), counts })
     }
 
     /// Hands over what a slice of one element holds when the stream gets there: the total that an earlier scan of it
@@ -164,8 +151,8 @@ impl<T: ScanElement> LateValue<T> {
         }
         let failed = driver_error("handing over a late value");
         let number = counts.writes + 1;
-        let taken = self.device + offset_of!(Shared<T>, taken) as u64;
-        let handed_over = self.device + offset_of!(Shared<T>, handed_over) as u64;
+        let taken = self.memory.device() + offset_of!(Shared<T>, taken) as u64;
+        let handed_over = self.memory.device() + offset_of!(Shared<T>, handed_over) as u64;
         let (from, _reading) = value.device_ptr(stream);
         // SAFETY: the numbers are words of memory that all devices reach. The value is written where nothing reads:
         // behind the stream's wait, the one before has been taken. The memory stays until both counts say that nothing
@@ -209,7 +196,7 @@ impl<T: ScanElement> LateValue<T> {
     fn shared(&self) -> &Shared<T> {
         // SAFETY: the memory stays as long as this; devices write the numbers in whole words, and the value, which a
         // reference to it does not speak of.
-        unsafe { self.memory.as_ref() }
+        unsafe { self.memory.host().cast().as_ref() }
     }
 
     fn place(&self) -> *mut T {
@@ -230,7 +217,7 @@ pub(crate) trait Late {
 
 impl<T: ScanElement> Late for LateValue<T> {
     fn begin_scan(&self) -> (Taking<'_>, sys::CUdeviceptr) {
-        (Taking(lock(&self.counts)), self.device)
+        (Taking(lock(&self.counts)), self.memory.device())
     }
 
     fn end_scan(&self, mut taking: Taking<'_>) -> Result<(), Error> {
@@ -272,9 +259,7 @@ impl<T: ScanElement> Drop for LateValue<T> {
         if is_captured || writes.max(scans) != done {
             return; // something may wait for it, perhaps for ever
         }
-        let context = self.stream.context();
-        context.record_err(context.bind_to_thread());
-        // SAFETY: it was allocated by the driver. What was enqueued has been done: the last of it stored the numbers.
-        context.record_err(unsafe { result::free_host(self.memory.as_ptr().cast()) });
+        // SAFETY: once. What was enqueued has been done: the last of it stored the numbers.
+        unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
 }

@@ -109,6 +109,7 @@ pub mod laws;
 pub mod nvrtc;
 mod op;
 pub mod ops;
+mod page_locked;
 mod parameters;
 mod prepared;
 mod primitives;
@@ -142,6 +143,7 @@ pub use host::axis::AxisPlan;
 #[cfg(feature = "cuda")]
 pub use late_value::LateValue;
 pub use op::ScanOp;
+pub use page_locked::PageLocked;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::Prepared;
 #[cfg(feature = "cuda")]

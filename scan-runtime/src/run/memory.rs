@@ -6,7 +6,7 @@ use scan_codegen::Axis;
 
 use super::{NewReduced, NewResults, Results};
 use crate::{
-    Error, ScanElement, ScanOp,
+    Error, PageLocked, ScanElement, ScanOp,
     arrays::{Input, Output, Shape, Shaped},
     call,
     heads::HeadKind,
@@ -218,7 +218,7 @@ macro_rules! host_slices {
     )*};
 }
 
-host_slices!([] [T], [const N: usize] [T; N], [] Vec<T>, [] Box<[T]>);
+host_slices!([] [T], [const N: usize] [T; N], [] Vec<T>, [] Box<[T]>, [] PageLocked<T>);
 
 macro_rules! pointers {
     ($([$($lifetime:tt)*] $pointer:ty),*) => {$(

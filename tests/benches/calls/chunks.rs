@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use scan_runtime::cudarc::driver::sys;
-use scan_runtime::{Axis, Scanner, Staging, ops};
+use scan_runtime::{Axis, PageLocked, Scanner, Staging, ops};
 
 use crate::{Outcome, warm::each};
 
@@ -22,13 +22,10 @@ pub(crate) fn measure() -> Outcome {
         ("256 MiB", chunks(256)),
     ];
     let scanner = Scanner::cuda(0)?;
-    let context = scanner.context().ok_or("no context")?.clone();
     let longest = 1 << LENGTHS[LENGTHS.len() - 1];
-    // SAFETY: every element is written before it is read.
-    let (mut from, mut to) = unsafe { (context.alloc_pinned::<f32>(longest)?, context.alloc_pinned::<f32>(longest)?) };
-    from.as_mut_slice()?.fill(0.0);
-    to.as_mut_slice()?.fill(0.0);
-    let both_ways = both_ways(&scanner, from.as_slice()?, to.as_mut_slice()?)?;
+    let (mut from, mut to) =
+        (PageLocked::filled(&scanner, 0.0_f32, longest)?, PageLocked::filled(&scanner, 0.0_f32, longest)?);
+    let both_ways = both_ways(&scanner, &from, &mut to)?;
     println!(
         "\nSum of `f32` from slice to slice of the host: milliseconds by length, and the part of the bus both ways at once\n"
     );
@@ -41,7 +38,7 @@ pub(crate) fn measure() -> Outcome {
         let scanner = Scanner::builder().device(0).staging(staging).build()?;
         for locked in [true, false] {
             let (from, to) = match locked {
-                true => (from.as_mut_slice()?, to.as_mut_slice()?),
+                true => (&mut from[..], &mut to[..]),
                 false => (&mut pageable[..], &mut output[..]),
             };
             let mut cells = Vec::new();
@@ -61,7 +58,7 @@ pub(crate) fn measure() -> Outcome {
             println!("| {name} | {} |{}|", if locked { "yes" } else { "no" }, cells.join("|"));
         }
     }
-    kinds(from.as_slice()?, to.as_mut_slice()?, both_ways)
+    kinds(&from, &mut to, both_ways)
 }
 
 /// A table of kinds of scans in chunks of the default size: what each takes of the time in which the bus brings its

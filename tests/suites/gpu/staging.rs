@@ -5,10 +5,39 @@ use std::{
     thread,
 };
 
-use scan_runtime::{Axis, Scan, ScanKind, ScanOp, Scanner, Staging, ops, scan_op};
+use scan_runtime::{Axis, PageLocked, Scan, ScanKind, ScanOp, Scanner, Staging, ops, scan_op};
 use scan_tests::operators::{Hash, Interval, PolynomialHash, TestOperator, inputs, mixed};
 
 use crate::{Outcome, Trials, ensure};
+
+/// Arrays in page-locked memory are inputs, outputs, keys and totals like any other, whole and in parts, and the memory
+/// outlives its scanner.
+fn page_locked() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let hashes = inputs::<PolynomialHash>(300_000);
+    let keys: Vec<u32> = (0..hashes.len() as u32).map(|index| index / 1000).collect();
+    let input = PageLocked::from_slice(&scanner, &hashes)?;
+    let locked_keys = PageLocked::from_slice(&scanner, &keys)?;
+    let mut output = PageLocked::filled(&scanner, hashes[0], hashes.len())?;
+    let nothing = PageLocked::from_slice(&scanner, &hashes[..0])?;
+    ensure(input.is_page_locked() && output.is_page_locked() && nothing.is_empty(), || "not page-locked".to_owned())?;
+    ensure(*input == *hashes && output.iter().all(|hash| *hash == hashes[0]), || "what is written there".to_owned())?;
+    for part in [0..hashes.len(), 1..70_000, 299_999..300_000] {
+        let expected = cpu.scan(PolynomialHash).by_keys(&keys[part.clone()]).run(&hashes[part.clone()])?;
+        let scan = scanner.scan(PolynomialHash);
+        scan.by_keys(&locked_keys[part.clone()]).run_into(&input[part.clone()], &mut output[part.clone()])?;
+        ensure(output[part.clone()] == expected, || format!("{part:?} by keys"))?;
+    }
+    let expected = cpu.scan(PolynomialHash).run(&hashes)?;
+    scanner.scan(PolynomialHash).run_into(&input, &mut output)?;
+    ensure(*output == *expected, || "the whole".to_owned())?;
+    let mut buffer = PageLocked::from_slice(&scanner, &hashes)?;
+    scanner.scan(PolynomialHash).run_in_place(&mut buffer)?;
+    ensure(*buffer == *expected, || "in place".to_owned())?;
+    drop(scanner);
+    let kept = thread::spawn(move || output.to_vec()).join().map_err(|_| "a thread panicked")?;
+    ensure(kept == expected, || "after the scanner".to_owned())
+}
 
 /// Results longer than elements, and longer than sums.
 #[derive(Clone, Copy)]
@@ -52,6 +81,7 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("chunks_of_reductions", chunks_of_reductions);
     trials.add("chunks_of_columns", chunks_of_columns);
     trials.add("chunks_report_progress", progress);
+    trials.add("page_locked_arrays", page_locked);
     trials.add("large_staging", large);
 }
 

@@ -1,7 +1,7 @@
 //! Streams, events, page-locked memory, and memory that does not suffice.
 
 use scan_runtime::{
-    Axis, Error, Staging,
+    Axis, Error, PageLocked, Staging,
     arrays::{gather, scatter},
     ops,
 };
@@ -154,14 +154,13 @@ fn streams(kinds: &mut Kinds) {
 fn memory(kinds: &mut Kinds) {
     kinds.add("host_page_locked", "run_into of host slices that are page-locked", |calls| {
         let scanner = scanner()?;
-        let (sums, context) = (scanner.scan(ops::sum::<f32>()), scanner.context().ok_or("no context")?);
-        // SAFETY: the memory is written next.
-        let (mut input, mut output) =
-            unsafe { (context.alloc_pinned::<f32>(MANY)?, context.alloc_pinned::<f32>(MANY)?) };
-        input.as_mut_slice()?.copy_from_slice(&floats(MANY));
-        output.as_mut_slice()?.fill(0.0);
-        let (input, output) = (input.as_slice()?, output.as_mut_slice()?);
-        calls.twice(|| sums.run_into(input, &mut *output))
+        let sums = scanner.scan(ops::sum::<f32>());
+        let input = PageLocked::from_slice(&scanner, &floats(MANY))?;
+        let mut output = PageLocked::filled(&scanner, 0.0, MANY)?;
+        if !input.is_page_locked() {
+            return Err("the memory is not page-locked".into());
+        }
+        calls.twice(|| sums.run_into(&input, &mut output))
     });
     kinds.add("host_kept_memory", "run of 1,000,000 elements, of which 64 KiB of device memory are kept", |calls| {
         let sums = scanner_with(Staging::default().with_kept_bytes(64 << 10))?.scan(ops::sum::<f32>());

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     env, fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
     sync::LazyLock,
 };
@@ -11,7 +11,7 @@ use std::{
 use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Plan, Strategy};
 use scan_runtime::{
     __private::machine_code,
-    Axis, Error, ScanOp, Scanner, Table,
+    Axis, DiskCache, Error, ScanOp, Scanner, Table,
     aot::{Bundle, Precompile, Precompiled, Recording},
     arrays, nvrtc, ops, scan_element, scan_op,
 };
@@ -34,11 +34,19 @@ fn bundle() -> Bundle {
         .with(&scanner.reduce(ops::min::<u8>()))
 }
 
+/// What has been compiled, for all tests of this process.
+fn cache() -> DiskCache {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        fetch_nvrtc().unwrap();
+        let folder = target_dir().unwrap().join("aot-tests");
+        let _ = fs::remove_dir_all(&folder); // that of the run before
+        folder
+    });
+    DiskCache::at(&*FOLDER)
+}
+
 /// Compiled once for all tests.
-static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    fetch_nvrtc().unwrap();
-    bundle().compile().unwrap()
-});
+static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| bundle().cache(cache()).compile().unwrap());
 
 fn open() -> Precompiled {
     Precompiled::open(BYTES.clone()).unwrap()
@@ -231,17 +239,18 @@ fn reductions_along_an_axis_are_compiled_ahead_of_time() {
             false => (recorded, listed),
         };
         recorded.run(&[1; 12]).unwrap();
-        let bundle = Precompiled::open(Bundle::new().architecture("sm_90").with(&listed).compile().unwrap()).unwrap();
-        assert_eq!(bundle.missing(&recording, &limits).unwrap(), [""; 0], "axis {axis}, values: {values}");
-        let bundle = Bundle::new().architecture("sm_90").with(&recording).compile().unwrap();
-        let bundle = Precompiled::open(bundle).unwrap();
-        assert_eq!(bundle.missing(&listed, &limits).unwrap(), [""; 0], "axis {axis}, values: {values}");
+        let bundle = || Bundle::new().architecture("sm_90").cache(cache());
+        let of_list = Precompiled::open(bundle().with(&listed).compile().unwrap()).unwrap();
+        assert_eq!(of_list.missing(&recording, &limits).unwrap(), [""; 0], "axis {axis}, values: {values}");
+        let of_recording = Precompiled::open(bundle().with(&recording).compile().unwrap()).unwrap();
+        assert_eq!(of_recording.missing(&listed, &limits).unwrap(), [""; 0], "axis {axis}, values: {values}");
     }
 }
 
 #[test]
 fn the_same_scans_give_the_same_bytes() {
-    assert!(bundle().compile().unwrap() == *BYTES);
+    let cached = BYTES.as_slice();
+    assert!(bundle().compile().unwrap() == cached);
 }
 
 /// The calls of a program give the bundle that a list of its scans gives, to the byte.
@@ -256,7 +265,7 @@ fn a_recording_has_the_scans_that_were_run_and_no_other() {
         assert_eq!(maxima.by_keys(&[3_u16, 3, 4]).run(&[0, 5, 2]).unwrap(), [1, 5, 2]);
         assert_eq!(scanner.reduce(ops::min::<u8>()).run(&[3, 1, 2]).unwrap(), 1);
     }
-    let recorded = Bundle::new().architecture("sm_80").architecture("sm_90").with(&recording);
+    let recorded = Bundle::new().architecture("sm_80").architecture("sm_90").cache(cache()).with(&recording);
     assert!(recorded.compile().unwrap() == *BYTES);
     assert!(is_whole(&recording, &limits("sm_86")));
     assert_eq!(scanner.scan(ops::sum::<f32>()).run(&[1.0, 2.0]).unwrap(), [1.0, 3.0]);

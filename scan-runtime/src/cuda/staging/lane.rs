@@ -11,9 +11,9 @@ use super::{
 use crate::{
     Error,
     arrays::fields::HostArray,
-    cuda::{DeviceMemory, driver_error},
+    cuda::{DeviceMemory, LockedMemory, driver_error},
     few::Few,
-    telemetry::{allocated_on_host, copied},
+    telemetry::copied,
 };
 
 /// Parts of one allocation begin at multiples of this, like separate allocations.
@@ -26,7 +26,7 @@ const LEAST_DEVICE: u64 = 2 << 20;
 pub(super) struct Lane {
     // Freed on the stream, so before it.
     device: Option<(DeviceMemory, u64)>,
-    mapped: Option<Pinned>,
+    mapped: Option<LockedMemory>,
     slots: [Option<Slot>; SLOTS],
     stream: OwnStream,
     layout: Layout,
@@ -51,7 +51,7 @@ struct Part {
 
 /// Page-locked memory, and the end of its last transfer.
 struct Slot {
-    pinned: Pinned,
+    memory: LockedMemory,
     done: CudaEvent,
 }
 
@@ -129,9 +129,10 @@ impl Lane {
         self.layout = Layout { input, output, heads, initial_values, total };
 
         self.stream().context().bind_to_thread().map_err(driver_error("binding the context"))?;
-        if mapped > self.mapped.as_ref().map_or(0, |pinned| pinned.bytes) {
+        if mapped > self.mapped.as_ref().map_or(0, LockedMemory::bytes) {
             self.mapped = None;
-            self.mapped = Some(Pinned::new(mapped.next_power_of_two().max(LEAST_MAPPED))?);
+            let bytes = mapped.next_power_of_two().max(LEAST_MAPPED);
+            self.mapped = Some(LockedMemory::new(self.stream().context(), bytes)?);
         }
         let device = device as u64;
         if device > self.device.as_ref().map_or(0, |(_, bytes)| *bytes) {
@@ -157,7 +158,7 @@ impl Lane {
     /// The device pointer of a part.
     fn pointer(&self, part: Part) -> sys::CUdeviceptr {
         let base = match part.mapped {
-            true => self.mapped.as_ref().map_or(0, |pinned| pinned.device),
+            true => self.mapped.as_ref().map_or(0, LockedMemory::device),
             false => self.device.as_ref().map_or(0, |(memory, _)| memory.pointer()),
         };
         base + part.offset as u64
@@ -217,10 +218,10 @@ impl Lane {
             return Ok(());
         }
         if part.mapped {
-            let Some(pinned) = &self.mapped else { return Ok(()) };
+            let Some(memory) = &self.mapped else { return Ok(()) };
             // SAFETY: the part is within the mapped memory, and the device is done with it, or has not started.
             unsafe {
-                let here = pinned.host.add(part.offset);
+                let here = memory.host().as_ptr().add(part.offset);
                 match way {
                     Way::ToDevice(from) => ptr::copy_nonoverlapping(from, here, bytes),
                     Way::FromDevice(to) => ptr::copy_nonoverlapping(here, to, bytes),
@@ -254,16 +255,17 @@ impl Lane {
     /// Makes as many slots of this length as are used at once.
     fn make_slots(&mut self, bytes: usize, count: usize) -> Result<(), Error> {
         for slot in self.slots.iter_mut().take(count) {
-            if let Some(Slot { pinned, done }) = slot {
+            if let Some(Slot { memory, done }) = slot {
                 // A transfer to the device from the last use may still be in progress.
                 done.synchronize().map_err(driver_error("copying"))?;
-                if pinned.bytes >= bytes {
+                if memory.bytes() >= bytes {
                     continue;
                 }
                 *slot = None;
             }
             let done = self.stream.0.context().new_event(None).map_err(driver_error("creating an event"))?;
-            *slot = Some(Slot { pinned: Pinned::new(bytes.next_multiple_of(4096))?, done });
+            let bytes = bytes.next_multiple_of(LockedMemory::ALIGNMENT);
+            *slot = Some(Slot { memory: LockedMemory::new(self.stream.0.context(), bytes)?, done });
         }
         Ok(())
     }
@@ -316,22 +318,24 @@ struct Bridge<'l> {
 
 impl Transfers for Bridge<'_> {
     fn copy(&mut self, slot: usize, Piece { offset, bytes }: Piece) {
-        let Some(Slot { pinned, .. }) = &self.slots[slot] else { return };
+        let Some(Slot { memory, .. }) = &self.slots[slot] else { return };
+        let memory = memory.host().as_ptr();
         // SAFETY: the piece is within the caller's memory, and the slot, which no transfer uses now, is at least as
         // long.
         unsafe {
             match self.way {
-                Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes, self.staging),
-                Way::FromDevice(to) => copy::copy(pinned.host, to.add(offset), bytes, self.staging),
+                Way::ToDevice(from) => copy::copy(from.add(offset), memory, bytes, self.staging),
+                Way::FromDevice(to) => copy::copy(memory, to.add(offset), bytes, self.staging),
             }
         }
     }
 
     fn transfer(&mut self, slot: usize, Piece { offset, bytes }: Piece) -> Result<(), Error> {
-        let Some(Slot { pinned, done }) = &self.slots[slot] else { return Ok(()) };
+        let Some(Slot { memory, done }) = &self.slots[slot] else { return Ok(()) };
+        let memory = memory.host().as_ptr();
         let way = match self.way {
-            Way::ToDevice(_) => Way::ToDevice(pinned.host),
-            Way::FromDevice(_) => Way::FromDevice(pinned.host),
+            Way::ToDevice(_) => Way::ToDevice(memory),
+            Way::FromDevice(_) => Way::FromDevice(memory),
         };
         // SAFETY: the piece is within the device memory, and the slot is at least as long; it lives until its event is
         // recorded.
@@ -342,43 +346,6 @@ impl Transfers for Bridge<'_> {
     fn wait(&mut self, slot: usize) -> Result<(), Error> {
         let Some(Slot { done, .. }) = &self.slots[slot] else { return Ok(()) };
         done.synchronize().map_err(driver_error("scanning"))
-    }
-}
-
-/// Page-locked memory, which the device can access.
-struct Pinned {
-    host: *mut u8,
-    device: sys::CUdeviceptr,
-    bytes: usize,
-}
-
-// SAFETY: the memory belongs to the value alone.
-unsafe impl Send for Pinned {}
-
-impl Pinned {
-    /// Allocates in the context that is bound.
-    fn new(bytes: usize) -> Result<Self, Error> {
-        let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
-        // SAFETY: a context is bound.
-        let host = unsafe { result::malloc_host(bytes, flags) }.map_err(|error| match error.0 {
-            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfHostMemory { bytes },
-            _ => driver_error("locking host memory")(error),
-        })?;
-        allocated_on_host(bytes);
-        let mut pinned = Pinned { host: host.cast(), device: 0, bytes };
-        // SAFETY: the memory has just been allocated as mapped memory.
-        unsafe { sys::cuMemHostGetDevicePointer_v2(&mut pinned.device, host, 0) }
-            .result()
-            .map_err(driver_error("mapping host memory"))?;
-        Ok(pinned)
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        // SAFETY: it has been allocated by `malloc_host`, and is freed once. The driver waits for work that uses it. An
-        // error means that the context is gone, and the memory with it.
-        let _ = unsafe { result::free_host(self.host.cast()) };
     }
 }
 
