@@ -383,6 +383,23 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
+    /// A bar in a terminal, by the crate `indicatif`:
+    ///
+    /// ```
+    /// use indicatif::ProgressBar;
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let samples = vec![1_u64; 4_000_000];
+    /// let bar = ProgressBar::new(samples.len() as u64);
+    /// let shown = bar.clone();
+    /// let scan = Scanner::new()?.scan(ops::sum());
+    /// let scan = scan.with_progress(move |progress| shown.set_position(progress.done as u64));
+    /// let sums = scan.run(&samples)?;
+    /// assert_eq!((bar.position(), sums[3_999_999]), (4_000_000, 4_000_000));
+    /// bar.finish();
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
     /// A function that returns [`ControlFlow`](std::ops::ControlFlow) may end the run. After a break no further chunk
     /// begins, and the run is [`Error::Cancelled`], with the number of elements that are done: their results are
     /// written. After the last report there is nothing left to end, and a break changes nothing.
