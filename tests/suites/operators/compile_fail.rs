@@ -27,16 +27,14 @@ fn cases(folder: &Path) -> BTreeMap<String, PathBuf> {
 fn compile(cases: &BTreeMap<String, PathBuf>) -> BTreeMap<String, (bool, String)> {
     let mut manifest = format!(
         "[package]\nname = \"{NAME}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\nresolver = \"3\"\n\n\
-         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n\n\
-         # A build that goes on from an earlier one repeats some messages.\n\
-         [profile.dev.package.{NAME}]\nincremental = false\n",
+         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n",
         beside::dependencies(),
     );
     for (name, file) in cases {
         manifest.push_str(&format!("\n[[bin]]\nname = {name:?}\npath = {file:?}\n"));
     }
     let mut cargo = Beside::new("ui", &manifest).unwrap().cargo("build");
-    // The variable outweighs the profile.
+    // A build that goes on from an earlier one repeats some messages.
     cargo.env("CARGO_INCREMENTAL", "0");
     let output = cargo.args(["--quiet", "--bins", "--keep-going", "--message-format=json"]).output().unwrap();
     let mut said = BTreeMap::new();

@@ -101,7 +101,7 @@ fn write_crate(folder: &Path, programs: &[(u64, String)]) -> Result<(), String> 
     fs::create_dir_all(folder.join("src")).map_err(wrong)?;
     let runtime = beside::workspace().join("scan-runtime");
     let manifest = format!(
-        "{MANIFEST}[dependencies]\nscan-runtime = {{ path = {runtime:?}, {} }}\n\n{}\nincremental = false\n",
+        "{MANIFEST}[dependencies]\nscan-runtime = {{ path = {runtime:?}, {} }}\n\n{}\n",
         beside::FEATURES,
         beside::profile()
     );
