@@ -38,6 +38,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let staging = Staging::default().with_chunk_bytes(20_000);
         scan_tests::reduced::check(&Scanner::builder().device(0).staging(staging).build()?)
     });
+    trials.add("reductions_of_ranges", || scan_tests::ranges::check(&Scanner::cuda(0)?));
     trials.add("reductions_by_segments_bring_back_their_results_alone", bring_back_results_alone);
     trials.add("sums_of_negative_zeros", negative_zeros);
     trials.add("totals_of_scans", move || {
