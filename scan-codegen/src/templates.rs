@@ -76,6 +76,7 @@ const PARTS: &[Part] = parts! {
         "run/of_elements": "run/of_elements",
         "run/streamed": "run/streamed",
         "results/unit": "results/unit",
+        "results/of_units": "results/of_units",
         "results/streamed": "results/streamed",
         "results/of_elements": "results/of_elements",
         "results/in_units": "results/in_units",
