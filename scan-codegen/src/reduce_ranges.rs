@@ -127,7 +127,7 @@ impl RangeReductionPlan {
             return Err(PlanError::TooLong { len: ranges, max_len });
         }
         let enough = u64::from(limits.multiprocessors).saturating_mul(BLOCKS).min(limits.blocks_per_grid);
-        let blocks = ranges.div_ceil(threads / u64::from(WARP)).min(enough).max(ranges.div_ceil(threads));
+        let blocks = ranges.div_ceil((threads / u64::from(WARP)).max(1)).min(enough).max(ranges.div_ceil(threads));
         let initial = if self.spec.initial_values { InitialPointer } else { InitialValue };
         let arguments = vec![Operator, Input, Heads, RangeEnds, Output, HeadCount, Length(ranges), initial];
         let launch = Launch::new(KernelRole::ReduceRanges, blocks as u32, self.block.threads, arguments);
