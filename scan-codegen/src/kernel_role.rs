@@ -33,6 +33,8 @@ pub enum KernelRole {
     ReduceSums,
     /// Reduction, last: one thread writes the result.
     ReduceEnd,
+    /// Reduces ranges to a result each.
+    ReduceRanges,
     /// Last results, first: each block counts the segments that end in its part of the input.
     CountSegments,
     /// Last results: one block scans these counts.
@@ -58,6 +60,7 @@ impl KernelRole {
             KernelRole::ReduceTiles => "reduce_tiles",
             KernelRole::ReduceSums => "reduce_sums",
             KernelRole::ReduceEnd => "reduce_end",
+            KernelRole::ReduceRanges => "reduce_ranges",
             KernelRole::CountSegments => "count_segments",
             KernelRole::PlaceSegments => "place_segments",
             KernelRole::LastResults => "last_results",

@@ -13,7 +13,7 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{OperatorText, Wording, operator_text_as},
-    plan::check_output,
+    plan::check_arrays,
     render::{KernelSource, source},
     rooms::{
         Room, Rooms, Words,
@@ -83,7 +83,7 @@ pub fn plan_last_results(
     let spec = if *reversed { spec.reverse() } else { spec };
     let segments = &spec.segments;
     segments.check()?;
-    check_output(operator, &spec)?;
+    check_arrays(operator, &spec)?;
     let usable = limits.usable()?;
     let room = usable.shared_bytes_per_block;
     let least = COUNT_BYTES * WARP;
@@ -175,7 +175,7 @@ impl LastResultsPlan {
 
 /// What the templates of last results speak of.
 #[derive(Serialize)]
-struct LastResultsWords {
+pub(crate) struct LastResultsWords {
     threads: u32,
     /// The type of an offset.
     offset: &'static str,
@@ -187,6 +187,13 @@ struct LastResultsWords {
 
 impl Words for LastResultsWords {
     const ROOM: Room = Room::LastResults;
+}
+
+impl LastResultsWords {
+    /// Of ranges, whose positions have this type.
+    pub(crate) fn of_ranges(offset: &'static str, of_nothing: &'static str) -> Self {
+        LastResultsWords { threads: 0, offset, of_nothing, last: "" }
+    }
 }
 
 /// Writes the kernels that take the last result of each segment. A pure function, like [`render`](crate::render()).
@@ -219,6 +226,7 @@ pub fn render_last_results_from(
         parts.extend(algebra::folds(operator));
         parts.push(algebra::cursor(operator));
     }
+    parts.push("last_results");
     match plan.spec.segments {
         Segments::Rows => parts.push("last_results_of_rows"),
         Segments::Offsets(_) => parts.push("last_results_of_offsets"),

@@ -30,6 +30,7 @@ mod operator_text;
 mod plan;
 mod prelude;
 mod reduce;
+mod reduce_ranges;
 mod render;
 mod rooms;
 mod schedule;
@@ -70,6 +71,9 @@ pub use plan::{Overrides, Pipeline, Plan, Plans, plan};
 #[doc(hidden)]
 pub use reduce::render_reduction_from;
 pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
+#[doc(hidden)]
+pub use reduce_ranges::render_range_reduction_from;
+pub use reduce_ranges::{RangeReductionPlan, plan_range_reduction, render_range_reduction};
 #[doc(hidden)]
 pub use render::render_from;
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};

@@ -179,12 +179,12 @@ impl ReductionPlan {
 
 /// What the templates of reductions speak of.
 #[derive(Serialize)]
-struct ReduceWords {
+pub(crate) struct ReduceWords {
     threads: u32,
     elements: u32,
     run: u32,
     /// The function that reduces a tile.
-    tree: String,
+    tree: &'static str,
 }
 
 impl Words for ReduceWords {
@@ -234,21 +234,26 @@ fn spec_of(plan: &ReductionPlan) -> ScanSpec {
     if plan.initial_value { spec.with_initial_value() } else { spec }
 }
 
+impl ReductionPlan {
+    pub(crate) fn words(&self) -> ReduceWords {
+        ReduceWords {
+            threads: self.threads,
+            elements: self.tile,
+            run: self.run,
+            tree: if self.reduction == Reduction::Coarsened { "coarsened_tree" } else { "fold_by_tree" },
+        }
+    }
+}
+
 /// The words of these kernels.
 pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &ReductionPlan) -> Result<Rooms, RenderError> {
     let initial_value = if plan.initial_value { " with an initial value" } else { "" };
-    let words = ReduceWords {
-        threads: plan.threads,
-        elements: plan.tile,
-        run: plan.run,
-        tree: format!("{}_tree", plan.reduction.name()),
-    };
     Rooms::default()
         .with(&HeadingWords::new(format!("reduction{initial_value}"), plan.reduction))?
         .with(&TypesWords::new(text))?
         .with(&KernelWords::new(&spec_of(plan), text, None))?
         .with(&AlgebraWords::new(operator, false, false))?
-        .with(&words)
+        .with(&plan.words())
 }
 
 #[cfg(test)]

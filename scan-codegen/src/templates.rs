@@ -35,6 +35,7 @@ const PARTS: &[Part] = parts! {
         "types": "types",
     }
     Order {
+        "order/bounds": "order/bounds",
         "order/forward": "order/forward",
         "order/reversed": "order/reversed",
     }
@@ -70,9 +71,12 @@ const PARTS: &[Part] = parts! {
     }
     Runs {
         "load_tile": "load_tile",
+        "run/unit": "run/unit",
         "run/of_units": "run/of_units",
         "run/of_elements": "run/of_elements",
         "run/streamed": "run/streamed",
+        "results/unit": "results/unit",
+        "results/of_units": "results/of_units",
         "results/streamed": "results/streamed",
         "results/of_elements": "results/of_elements",
         "results/in_units": "results/in_units",
@@ -164,6 +168,7 @@ const PARTS: &[Part] = parts! {
         "reduce_then_scan": "carry/reduce_then_scan",
     }
     Kernel {
+        "kernel/begin": "kernel/begin",
         "kernel/length": "kernel/length",
         "kernel/nothing": "kernel/nothing",
         "kernel/no_elements": "kernel/no_elements",
@@ -178,6 +183,7 @@ const PARTS: &[Part] = parts! {
         "pipeline/heads_by_offsets": "kernel/pipeline/heads_by_offsets",
         "pipeline/heads_by_rows": "kernel/pipeline/heads_by_rows",
         "pipeline/layout": "kernel/pipeline/layout",
+        "pipeline/no_copied_heads": "kernel/pipeline/no_copied_heads",
         "pipeline/no_heads": "kernel/pipeline/no_heads",
     }
     Tables {
@@ -249,15 +255,18 @@ const PARTS: &[Part] = parts! {
     }
     Reduce {
         "reduce_tile": "reduce/tile",
+        "reduce_tree": "reduce/tree",
         "reduce_divergent": "reduce/divergent",
         "reduce_contiguous": "reduce/contiguous",
         "reduce_coarsened": "reduce/coarsened",
         "reduce_kernels": "reduce/kernels",
     }
     LastResults {
+        "last_results": "reduce/last_results",
         "last_results_of_rows": "reduce/last_results_of_rows",
         "last_results_of_offsets": "reduce/last_results_of_offsets",
         "last_results_counted": "reduce/last_results_counted",
+        "reduce_ranges": "reduce/ranges",
     }
 };
 

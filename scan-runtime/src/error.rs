@@ -408,6 +408,21 @@ pub enum Error {
         /// Elements of the input.
         len: usize,
     },
+    /// A range of a reduction begins after its end, or is not within the input.
+    #[error(
+        "range {index} goes from {begin} to {end}, in an input of {len} elements: a range begins at 0 or later, ends no \
+         earlier than it begins, and at {len} at the latest"
+    )]
+    RangeBounds {
+        /// The index of the range.
+        index: usize,
+        /// The position of its first element, which may be negative.
+        begin: i128,
+        /// The position after its last element, which may be negative.
+        end: i128,
+        /// Elements of the input.
+        len: usize,
+    },
     /// A stream or a buffer belongs to another device or context than the scanner's.
     #[error("the {what} belongs to another CUDA context than the scanner; create both from `scanner.context()`")]
     ForeignContext {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use scan_codegen::{
-    ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OpSource, Overrides, Plan, PlanError, Plans, Reduction,
-    ReductionPlan, RenderError, ScanSpec, Tuned,
+    ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OffsetWidth, OpSource, Overrides, Plan, PlanError, Plans,
+    RangeReductionPlan, Reduction, ReductionPlan, RenderError, ScanSpec, Tuned,
 };
 use tracing::field::Empty;
 
@@ -57,6 +57,16 @@ pub(crate) fn plan_last_results(
     planning(operator, &"last result of each segment", limits, plan)
 }
 
+pub(crate) fn plan_range_reduction(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    positions: OffsetWidth,
+    limits: &DeviceLimits,
+) -> Result<RangeReductionPlan, PlanError> {
+    let plan = || scan_codegen::plan_range_reduction(operator, spec, positions, limits);
+    planning(operator, &"reduction of ranges", limits, plan)
+}
+
 fn planning<T>(
     operator: &OpSource,
     task: &dyn fmt::Display,
@@ -101,6 +111,13 @@ pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Res
 
 pub(crate) fn render_last_results(operator: &OpSource, plan: &LastResultsPlan) -> Result<KernelSource, RenderError> {
     rendering(operator, &"last result of each segment", || scan_codegen::render_last_results(operator, plan))
+}
+
+pub(crate) fn render_range_reduction(
+    operator: &OpSource,
+    plan: &RangeReductionPlan,
+) -> Result<KernelSource, RenderError> {
+    rendering(operator, &"reduction of ranges", || scan_codegen::render_range_reduction(operator, plan))
 }
 
 fn rendering(

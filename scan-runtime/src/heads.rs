@@ -79,6 +79,17 @@ impl OffsetType {
     }
 }
 
+impl OffsetType {
+    /// The number of a position of this type that has been read as unsigned.
+    fn number(self, position: u64) -> i128 {
+        match self {
+            OffsetType::U32 | OffsetType::U64 => i128::from(position),
+            OffsetType::I32 => i128::from(position as u32 as i32),
+            OffsetType::I64 => i128::from(position as i64),
+        }
+    }
+}
+
 macro_rules! offsets {
     ($($ty:ident $offset:ident)*) => {$(
         const _: () = assert!(OffsetType::$offset.bytes() == size_of::<$ty>());
@@ -117,9 +128,17 @@ pub(crate) enum HeadKind {
     None,
     Flags,
     Bits(Bits),
-    Keys { key: TypeId, size: usize, layout: fn() -> ElementType },
+    Keys {
+        key: TypeId,
+        size: usize,
+        layout: fn() -> ElementType,
+    },
     Offsets(OffsetType),
-    Rows { len: usize },
+    /// Of a reduction: where each segment begins, and in other memory where it ends.
+    Ranges(OffsetType),
+    Rows {
+        len: usize,
+    },
 }
 
 /// Where head bits lie.
@@ -189,7 +208,9 @@ impl HeadKind {
     pub(crate) fn is_like(self, other: HeadKind) -> bool {
         match (self, other) {
             (HeadKind::Keys { key, .. }, HeadKind::Keys { key: other, .. }) => key == other,
-            (HeadKind::Offsets(ty), HeadKind::Offsets(other)) => ty.width() == other.width(),
+            (HeadKind::Offsets(ty), HeadKind::Offsets(other)) | (HeadKind::Ranges(ty), HeadKind::Ranges(other)) => {
+                ty.width() == other.width()
+            }
             _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
         }
     }
@@ -203,6 +224,8 @@ impl HeadKind {
             HeadKind::Keys { .. } => "keys of a type",
             HeadKind::Offsets(OffsetType::U32 | OffsetType::I32) => "offsets of 32 bits",
             HeadKind::Offsets(OffsetType::U64 | OffsetType::I64) => "offsets of 64 bits",
+            HeadKind::Ranges(OffsetType::U32 | OffsetType::I32) => "ranges of 32 bits",
+            HeadKind::Ranges(OffsetType::U64 | OffsetType::I64) => "ranges of 64 bits",
             HeadKind::Rows { .. } => "rows",
         }
     }
@@ -210,7 +233,8 @@ impl HeadKind {
     /// In the planner's words.
     pub(crate) fn segments(self) -> Segments {
         match self {
-            HeadKind::None => Segments::None,
+            // No scan restarts at ranges: they have kernels of their own.
+            HeadKind::None | HeadKind::Ranges(_) => Segments::None,
             HeadKind::Flags => Segments::HeadFlags,
             HeadKind::Bits(_) => Segments::HeadBits,
             HeadKind::Keys { layout, .. } => Segments::Keys(layout()),
@@ -225,7 +249,9 @@ impl HeadKind {
 pub(crate) struct Heads<'h> {
     pub(crate) kind: HeadKind,
     pub(crate) bytes: &'h [u8],
-    /// How many flags, words, keys or offsets there are.
+    /// Where ranges end.
+    ends: &'h [u8],
+    /// How many flags, words, keys, offsets or begins of ranges there are.
     count: usize,
     /// Whether they are keys that the planner refuses.
     pub(crate) has_padding: bool,
@@ -264,7 +290,7 @@ impl<'h> InitialValues<'h> {
 
 impl<'h> Heads<'h> {
     pub(crate) const NONE: Heads<'static> =
-        Heads { kind: HeadKind::None, bytes: &[], count: 0, has_padding: false, initial_values: None };
+        Heads { kind: HeadKind::None, bytes: &[], ends: &[], count: 0, has_padding: false, initial_values: None };
 
     /// Flags, words, keys or offsets, as `kind` says.
     #[inline]
@@ -276,6 +302,12 @@ impl<'h> Heads<'h> {
         }
         // SAFETY: without padding, all bytes are initialised.
         unsafe { Heads::new(kind, items) }
+    }
+
+    /// Ranges, by where each begins and ends.
+    pub(crate) fn ranges<T: SegmentOffset>(begins: &'h [T], ends: &'h [T]) -> Self {
+        let of = |positions| Heads::of(HeadKind::Ranges(T::TYPE), positions);
+        Heads { ends: of(ends).bytes, ..of(begins) }
     }
 
     /// These, if there are any.
@@ -309,6 +341,7 @@ impl<'h> Heads<'h> {
         match self.kind {
             HeadKind::None => Ok(()),
             HeadKind::Offsets(ty) => self.check_offsets(ty, len),
+            HeadKind::Ranges(ty) => self.check_ranges(ty, len),
             kind => check_length(kind, self.count, len),
         }
     }
@@ -326,15 +359,27 @@ impl<'h> Heads<'h> {
         }
     }
 
+    fn check_ranges(&self, ty: OffsetType, len: usize) -> Result<(), Error> {
+        check_range_ends(self.ends.len() / ty.bytes(), self.count)?;
+        for index in 0..self.count {
+            let [begin, end] = [self.bytes, self.ends].map(|positions| ty.number(self.position(positions, index)));
+            if begin < 0 || begin > end || end > len as i128 {
+                return Err(Error::RangeBounds { index, begin, end, len });
+            }
+        }
+        Ok(())
+    }
+
     /// How many segments an input of this length has, if that is known before they are looked for.
     pub(crate) fn segment_count(&self, len: usize) -> Option<usize> {
         segment_count(self.kind, self.count, len)
     }
 
-    /// The elements of a segment, of rows or between offsets.
+    /// The elements of a segment: of rows, between offsets, or of ranges.
     pub(crate) fn segment(&self, index: usize) -> Range<usize> {
         match self.kind {
             HeadKind::Rows { len } => index * len..(index + 1) * len,
+            HeadKind::Ranges(_) => self.offset(index) as usize..self.position(self.ends, index) as usize,
             _ => self.offset(index) as usize..self.offset(index + 1) as usize,
         }
     }
@@ -357,25 +402,32 @@ impl<'h> Heads<'h> {
 
     /// Offset `index`, of those that there are. They have been checked, so that none is negative.
     fn offset(&self, index: usize) -> u64 {
+        self.position(self.bytes, index)
+    }
+
+    /// The same of other positions of this type.
+    fn position(&self, positions: &[u8], index: usize) -> u64 {
         match self.kind {
-            HeadKind::Offsets(ty) if ty.width() == OffsetWidth::U32 => {
-                u64::from(u32::from_ne_bytes(self.bytes_at(index)))
+            HeadKind::Offsets(ty) | HeadKind::Ranges(ty) if ty.width() == OffsetWidth::U32 => {
+                u64::from(u32::from_ne_bytes(item_at(positions, index)))
             }
-            _ => u64::from_ne_bytes(self.bytes_at(index)),
+            _ => u64::from_ne_bytes(item_at(positions, index)),
         }
     }
 
-    /// From each offset to the next. They ascend.
-    pub(crate) fn between_offsets(&self) -> Vec<Range<usize>> {
-        let between = |index| self.offset(index) as usize..self.offset(index + 1) as usize;
-        (0..self.count.saturating_sub(1)).map(between).collect()
+    /// The segments, where memory has the positions of each: between offsets, or ranges.
+    pub(crate) fn positioned(&self) -> Option<Vec<Range<usize>>> {
+        let is_positioned = matches!(self.kind, HeadKind::Offsets(_) | HeadKind::Ranges(_));
+        let count = self.segment_count(0).filter(|_| is_positioned)?;
+        Some((0..count).map(|index| self.segment(index)).collect())
     }
 
-    /// The bytes of flag, word, key or offset `index`.
-    fn bytes_at<const N: usize>(&self, index: usize) -> [u8; N] {
-        let mut bytes = [0; N];
-        bytes.copy_from_slice(&self.bytes[index * N..(index + 1) * N]);
-        bytes
+    /// Where ranges begin, and then where they end, as kernels read them.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn bounds_of_ranges(&self) -> Result<Vec<u8>, Error> {
+        let mut bounds = room(self.bytes.len() + self.ends.len())?;
+        [self.bytes, self.ends].into_iter().for_each(|positions| bounds.extend_from_slice(positions));
+        Ok(bounds)
     }
 
     /// How many offsets are below a position.
@@ -398,7 +450,7 @@ impl<'h> Heads<'h> {
     /// The first element of a range that begins a segment. Element 0 is not in the range.
     pub(crate) fn first_head(&self, range: Range<usize>) -> Option<usize> {
         let head = match self.kind {
-            HeadKind::None => None,
+            HeadKind::None | HeadKind::Ranges(_) => None,
             HeadKind::Rows { len } => Some(range.start.next_multiple_of(len)),
             HeadKind::Offsets(_) => {
                 let index = self.offsets_below(range.start);
@@ -418,7 +470,7 @@ impl<'h> Heads<'h> {
     /// The last element of a range that begins a segment. Element 0 is not in the range.
     pub(crate) fn last_head(&self, range: Range<usize>) -> Option<usize> {
         let head = match self.kind {
-            HeadKind::None => None,
+            HeadKind::None | HeadKind::Ranges(_) => None,
             HeadKind::Rows { len } => Some((range.end - 1) / len * len),
             HeadKind::Offsets(_) => {
                 let index = self.offsets_below(range.end).checked_sub(1);
@@ -452,7 +504,7 @@ impl<'h> Heads<'h> {
         let Range { start, end } = elements.clone();
         let bytes = self.bytes;
         Ok(match self.kind {
-            HeadKind::None => (Cow::default(), 0),
+            HeadKind::None | HeadKind::Ranges(_) => (Cow::default(), 0),
             HeadKind::Rows { len } => (Cow::default(), len as u64),
             HeadKind::Flags => (Cow::Borrowed(&bytes[start..end]), 0),
             HeadKind::Keys { size, .. } => (Cow::Borrowed(&bytes[start * size..end * size]), 0),
@@ -544,7 +596,7 @@ impl<'h> Heads<'h> {
                 }
                 mask
             }
-            HeadKind::None | HeadKind::Offsets(_) => 0,
+            HeadKind::None | HeadKind::Offsets(_) | HeadKind::Ranges(_) => 0,
         }
     }
 
@@ -801,6 +853,7 @@ pub(crate) fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<
         HeadKind::None => Some(1),
         HeadKind::Rows { len: row } => Some(len.checked_div(row).unwrap_or(0)),
         HeadKind::Offsets(_) => Some(heads.saturating_sub(1)),
+        HeadKind::Ranges(_) => Some(heads),
         HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => None,
     }
 }
@@ -809,12 +862,29 @@ pub(crate) fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<
 pub(crate) fn check_indexed(kind: HeadKind, heads: usize, len: usize) -> Result<usize, Error> {
     let no_index = || PlanError::NoSegmentIndex { segments: kind.segments().to_string() };
     let count = segment_count(kind, heads, len).filter(|_| !kind.is_none()).ok_or_else(no_index)?;
-    if count == 0 && len > 0 { Err(Error::OffsetsCover { first: 0, last: 0, len }) } else { Ok(count) }
+    let may_leave_out = matches!(kind, HeadKind::Ranges(_));
+    if count == 0 && len > 0 && !may_leave_out {
+        Err(Error::OffsetsCover { first: 0, last: 0, len })
+    } else {
+        Ok(count)
+    }
 }
 
 /// Whether there is an initial value for each segment.
 pub(crate) fn check_initial_values(found: usize, expected: usize) -> Result<(), Error> {
     expect_len("initial values", found, expected, "there is one for each segment or column")
+}
+
+/// Whether there is an end for each begin of a range.
+pub(crate) fn check_range_ends(found: usize, begins: usize) -> Result<(), Error> {
+    expect_len("ends of ranges", found, begins, "there is one for each begin")
+}
+
+/// Item `index` of items of so many bytes.
+fn item_at<const N: usize>(items: &[u8], index: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&items[index * N..(index + 1) * N]);
+    bytes
 }
 
 /// Whether `found` flags, words or keys fit an input of length `len`. Any number of offsets does.
@@ -823,7 +893,7 @@ pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(
         HeadKind::Flags => ("head flags", len, "there is one for each element"),
         HeadKind::Bits(bits) => return bits.check(found, len),
         HeadKind::Keys { .. } => ("keys", len, "there is one for each element"),
-        HeadKind::None | HeadKind::Offsets(_) => return Ok(()),
+        HeadKind::None | HeadKind::Offsets(_) | HeadKind::Ranges(_) => return Ok(()),
         HeadKind::Rows { len: row } => {
             return if len.is_multiple_of(row) { Ok(()) } else { Err(Error::RowLength { row, len }) };
         }

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use crate::{
     Array, ArrayMut, BitWord, Buffer, Error, HeadFlag, Host, Memory, Outcome, Prefixes, PrefixesAndTotal,
-    PrefixesAndTotals, Run, ScanElement, ScanOp, SegmentOffset,
+    PrefixesAndTotals, Run, ScanElement, ScanOp, SegmentOffset, Totals,
     arrays::{Input, Output, Shape},
 };
 
@@ -185,6 +185,18 @@ impl<Op: ScanOp, M: Memory> Prepared<Op, M> {
         Op: ScanOp<Input = T, Output = T>,
     {
         M::scan_in_place::<Prefixes, Op, T>(&M::of_handle(&self.handle), buffer)
+    }
+}
+
+/// Segments that only a reduction has.
+impl<Op: ScanOp, M: Memory> Prepared<Op, M, Totals> {
+    /// See [`Run::by_ranges`].
+    pub fn by_ranges<'a, T: SegmentOffset>(
+        &'a self,
+        begins: &'a (impl Array<T, M> + ?Sized),
+        ends: &'a (impl Array<T, M> + ?Sized),
+    ) -> Run<'a, Op, M, Totals> {
+        self.call().by_ranges(begins, ends)
     }
 }
 

@@ -30,7 +30,8 @@ use crate::{
 /// `M` is the memory of its arrays, [`Host`] or [`Device`]; `R` is its outcome: [`Prefixes`], prefixes and
 /// [the total](PrefixesAndTotal) or [the total of each segment](PrefixesAndTotals), or the [`Totals`] of a reduction.
 ///
-/// Of `by_flags`, `by_bits`, `by_bits_at`, `by_keys`, `by_offsets`, `rows` and `along`, the last call counts.
+/// Of `by_flags`, `by_bits`, `by_bits_at`, `by_keys`, `by_offsets`, `by_ranges`, `rows` and `along`, the last call
+/// counts.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -143,6 +144,22 @@ impl<'a, Op: ScanOp, M: Memory, R> Run<'a, Op, M, R> {
     }
 }
 
+/// Segments that only a reduction has.
+impl<'a, Op: ScanOp, M: Memory> Run<'a, Op, M, Totals> {
+    /// Reduces the elements from `begins[k]` to before `ends[k]` to result `k`; see
+    /// [`Reduce::by_ranges`](crate::Reduce::by_ranges).
+    pub fn by_ranges<'b, T: SegmentOffset>(
+        self,
+        begins: &'b (impl Array<T, M> + ?Sized),
+        ends: &'b (impl Array<T, M> + ?Sized),
+    ) -> Run<'b, Op, M, Totals>
+    where
+        'a: 'b,
+    {
+        Run::new(M::with_ranges(self.call, begins.array(), ends.array()))
+    }
+}
+
 /// Totals in addition to prefixes. The last call counts.
 impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
     /// Gives the total as well; see [`Scan::with_total`](Scan::with_total).
@@ -218,8 +235,8 @@ impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
 ///
 /// - Of all runs: those of [`Scan::run`] and [`Scan::run_into`].
 /// - Of segments: [`Error::Length`] if there are more or fewer flags, bits, keys, values or totals than the input
-///   requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if the offsets are none, [`Error::RowLength`] for
-///   rows that do not fill the input, and [`PlanError::NoElements`](crate::PlanError::NoElements) for the total of an
+///   requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if the offsets are none, [`Error::RangeBounds`] of
+///   ranges that are not within the input, [`Error::RowLength`] for rows that do not fill the input, and [`PlanError::NoElements`](crate::PlanError::NoElements) for the total of an
 ///   empty segment without an initial value and an identity.
 /// - Along an axis: [`Error::AxisLength`] if an array has another number of elements than the shape,
 ///   [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,

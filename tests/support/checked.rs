@@ -4,8 +4,8 @@
 use std::fmt::Display;
 
 use scan_codegen::{
-    ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OpSource, Plan, ReductionPlan, RenderError, Target,
-    Templates, Violation,
+    ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OpSource, Plan, RangeReductionPlan, ReductionPlan,
+    RenderError, Target, Templates, Violation,
 };
 
 /// Checks a plan for this device.
@@ -42,6 +42,15 @@ pub fn check_reduction(operator: &OpSource, plan: &ReductionPlan) {
 /// With all rules that it breaks.
 pub fn check_last_results(plan: &LastResultsPlan) {
     sound(plan, plan.violations());
+}
+
+/// Checks a plan of a reduction of ranges.
+///
+/// # Panics
+///
+/// With all rules that it breaks.
+pub fn check_range_reduction(operator: &OpSource, plan: &RangeReductionPlan) {
+    sound(plan, plan.violations(operator));
 }
 
 fn sound(plan: &dyn Display, violations: Vec<Violation>) {
@@ -154,4 +163,24 @@ pub fn render_last_results_from(
 ) -> Result<KernelSource, RenderError> {
     check_last_results(plan);
     scan_codegen::render_last_results_from(templates, operator, plan, target)
+}
+
+/// Checks a plan, and renders the kernel that reduces ranges from these templates.
+///
+/// # Errors
+///
+/// Those of rendering.
+///
+/// # Panics
+///
+/// If the plan breaks a rule.
+#[allow(clippy::disallowed_methods, reason = "the plan has been checked")]
+pub fn render_range_reduction_from(
+    templates: &Templates,
+    operator: &OpSource,
+    plan: &RangeReductionPlan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
+    check_range_reduction(operator, plan);
+    scan_codegen::render_range_reduction_from(templates, operator, plan, target)
 }

@@ -276,6 +276,7 @@ pub mod operators;
 pub mod pip;
 pub mod planted;
 pub mod programs;
+pub mod ranges;
 pub mod reduced;
 pub mod reference;
 pub mod segments;

@@ -2,7 +2,10 @@
 
 use super::{Report, Rule, Violation, launches, threads::check_power_of_two, widths::WORD_END};
 use crate::{
-    LastResultsPlan, Reduction, ReductionPlan, constants::MOST_THREADS, limits::DeviceLimits, operator::OpSource,
+    LastResultsPlan, RangeReductionPlan, Reduction, ReductionPlan,
+    constants::{MOST_THREADS, WARP, WORD},
+    limits::DeviceLimits,
+    operator::OpSource,
 };
 
 impl ReductionPlan {
@@ -61,6 +64,34 @@ impl LastResultsPlan {
             }
         };
         of_device(&self.device, check)
+    }
+}
+
+impl RangeReductionPlan {
+    /// The rules of kernels that this plan breaks. For tests and fuzzers, before they render it.
+    #[doc(hidden)]
+    pub fn violations(&self, operator: &OpSource) -> Vec<Violation> {
+        let ReductionPlan { threads, tile, .. } = self.block;
+        let check = |limits: &DeviceLimits, report: &mut Report| {
+            check_power_of_two(threads, WARP, limits.threads_per_block.min(MOST_THREADS), report);
+            // The kernel declares a tile, the aggregates of its runs, and a word for each warp.
+            let bytes = u64::from(tile + threads) * operator.state.size as u64 + u64::from(threads / WARP * WORD);
+            let room = u64::from(limits.shared_bytes_per_block);
+            report.require(bytes <= room, Rule::SharedMemory, || {
+                format!("the kernel declares {bytes} bytes of shared memory, and can declare {room}")
+            });
+            for ranges in [1, 31, 32, 33, 1 << 20, 1 << 31, 1 << 33] {
+                // Beyond the largest grid there is no schedule.
+                if let Ok(schedule) = self.schedule(ranges) {
+                    launches::check_any(&schedule, limits.blocks_per_grid, ranges, report);
+                    let lanes: u64 =
+                        schedule.launches.iter().map(|launch| u64::from(launch.blocks) * u64::from(threads)).sum();
+                    report.require(ranges <= lanes, Rule::Launches, || format!("{lanes} lanes for {ranges} ranges"));
+                }
+            }
+        };
+        let violations = of_device(&self.device, check);
+        self.block.violations(operator).into_iter().chain(violations).collect()
     }
 }
 

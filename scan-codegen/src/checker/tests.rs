@@ -7,7 +7,7 @@ use crate::{
     operator::{CarrySource, operator_of},
     plan,
     plan::BlockSizes,
-    plan_columns, plan_last_results, plan_reduction,
+    plan_columns, plan_last_results, plan_range_reduction, plan_reduction,
 };
 
 fn sound(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, overrides: &Overrides) -> usize {
@@ -177,6 +177,9 @@ fn plans_of_reductions_and_of_last_results_are_sound() {
                 let plan = plan_reduction(&operator, true, &limits, reduction).unwrap();
                 assert_eq!(plan.violations(&operator), [], "{plan}");
             }
+            let spec = ScanSpec::inclusive().with_initial_value();
+            let plan = plan_range_reduction(&operator, &spec, OffsetWidth::U64, &limits).unwrap();
+            assert_eq!(plan.violations(&operator), [], "{plan}");
         }
         for segments in sources_of_heads() {
             let spec = ScanSpec::inclusive().with_segments(segments).with_initial_values();
@@ -324,4 +327,9 @@ fn faults_of_other_plans_are_found() {
     let mut last = plan_last_results(&operator_of(4), &by_flags, &limits).unwrap();
     last.threads = 100;
     assert_eq!(last.violations()[0].rule, Rule::Threads);
+    let spec = ScanSpec::inclusive();
+    let mut ranges = plan_range_reduction(&operator, &spec, OffsetWidth::U32, &limits).unwrap();
+    ranges.block.threads = 16;
+    let rules: Vec<_> = ranges.violations(&operator).into_iter().map(|violation| violation.rule).collect();
+    assert_eq!(rules, [Rule::Runs, Rule::Threads]);
 }

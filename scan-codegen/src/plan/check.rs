@@ -29,11 +29,9 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
     }
-    let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
-    items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
     check_index(operator, spec)?;
-    check_places(operator, spec)?;
+    check_arrays(operator, spec)?;
     check_length(operator, spec, strategy)?;
     check_late(operator, spec)?;
     check_outputs(operator, spec.outputs_of(operator))?;
@@ -114,9 +112,10 @@ fn check_kinds(spec: &ScanSpec) -> Result<(), PlanError> {
     }
 }
 
-/// Refuses arrays that no kernel can write results to.
-pub(crate) fn check_output(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
-    spec.output.items(&operator.output).into_iter().try_for_each(check_element)?;
+/// Refuses arrays that no kernel can read elements from, or write results to.
+pub(crate) fn check_arrays(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
+    items.into_iter().flatten().try_for_each(check_element)?;
     check_places(operator, spec)
 }
 

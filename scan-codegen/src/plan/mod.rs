@@ -31,7 +31,7 @@ use overrides::Request;
 use registers::{plan_in_registers, plan_ranges};
 use shared::plan_in_shared_memory;
 
-pub(crate) use check::{check_operator, check_output, check_outputs, check_start};
+pub(crate) use check::{check_arrays, check_operator, check_outputs, check_start};
 pub(crate) use measured::{LARGE, MOST_REGISTER_BYTES};
 pub use overrides::Overrides;
 pub(crate) use overrides::check_overrides;

@@ -53,8 +53,7 @@ pub(crate) type Named<'a> = (&'a str, PlaceWords);
 /// type, in a stage.
 #[derive(Serialize)]
 pub(crate) struct ArraysWords {
-    input_types: Vec<ArraysType>,
-    output_types: Vec<ArraysType>,
+    types: Vec<ArraysType>,
     input_slices: Vec<SliceWords>,
     output_slices: Vec<SliceWords>,
 }
@@ -74,8 +73,9 @@ pub(crate) struct SliceWords {
 #[derive(Serialize)]
 struct ArraysType {
     name: &'static str,
-    /// The type of an element of the output.
-    element: &'static str,
+    meaning: &'static str,
+    /// The type of an element of the output, which is a place for each of its items.
+    elements: Vec<&'static str>,
     members: Vec<Member>,
     /// How elements are found by their index. Arrays that a kernel reads in another way have none.
     access: Vec<Access>,
@@ -84,6 +84,7 @@ struct ArraysType {
 /// Element i, and the arrays from element `distance` on.
 #[derive(Serialize)]
 struct Access {
+    item: &'static str,
     at: String,
     behind: String,
 }
@@ -96,16 +97,16 @@ struct Member {
 }
 
 impl Access {
-    fn of(members: &[Member], at: String) -> Self {
+    fn of(members: &[Member], item: &'static str, at: String) -> Self {
         let behind: Vec<_> = members.iter().map(|member| format!("this->{} + distance", member.name)).collect();
-        Access { at, behind: format!("{{{}}}", behind.join(", ")) }
+        Access { item, at, behind: format!("{{{}}}", behind.join(", ")) }
     }
 }
 
 impl ArraysWords {
     /// No types yet, of arrays among which these are slices.
     pub(crate) fn new(input_slices: Vec<SliceWords>, output_slices: Vec<SliceWords>) -> Self {
-        ArraysWords { input_types: Vec::new(), output_types: Vec::new(), input_slices, output_slices }
+        ArraysWords { types: Vec::new(), input_slices, output_slices }
     }
 
     /// With a type of the arrays of the input. Of an element that lies in one array, `by_field` is false.
@@ -116,10 +117,10 @@ impl ArraysWords {
         arrays: impl Iterator<Item = Named<'a>>,
     ) -> Self {
         let mut words = self.inputs_without_access(name, arrays);
-        if let Some(ArraysType { members, access, .. }) = words.input_types.last_mut() {
+        if let Some(ArraysType { members, access, .. }) = words.types.last_mut() {
             let items: Vec<_> = members.iter().map(|member| format!("this->{}[i]", member.name)).collect();
             let at = if by_field { format!("{{{}}}", items.join(", ")) } else { items.concat() };
-            access.push(Access::of(members, at));
+            access.push(Access::of(members, "Input", at));
         }
         words
     }
@@ -132,7 +133,8 @@ impl ArraysWords {
     ) -> Self {
         let member = |(name, place): Named<'a>| Member { name: name.to_owned(), ty: place.source, put: String::new() };
         let members = arrays.map(member).collect();
-        self.input_types.push(ArraysType { name, element: "", members, access: Vec::new() });
+        let meaning = "Where the input lies";
+        self.types.push(ArraysType { name, meaning, elements: Vec::new(), members, access: Vec::new() });
         self
     }
 
@@ -147,8 +149,9 @@ impl ArraysWords {
             (Member { name: name.to_owned(), ty: place.target, put: place.put }, place.place)
         };
         let (members, places): (Vec<_>, Vec<_>) = arrays.map(member).unzip();
-        let access = vec![Access::of(&members, format!("{{{}}}", places.join(", ")))];
-        self.output_types.push(ArraysType { name, element, members, access });
+        let access = vec![Access::of(&members, element, format!("{{{}}}", places.join(", ")))];
+        let meaning = "Where the output goes";
+        self.types.push(ArraysType { name, meaning, elements: vec![element], members, access });
         self
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     operator::OpSource,
     plan::Plan,
     strategy::{Network, Workers},
-    weight::calls_combine,
+    weight::{Places, calls_combine},
 };
 
 /// What their templates speak of.
@@ -52,6 +52,25 @@ impl BlockWords {
     }
 }
 
+impl BlockWords {
+    /// Of kernels in which only warps scan, in text with `combine` at so many places.
+    pub(crate) fn of_warps(operator: &OpSource, places: Places, written_out: u32) -> Self {
+        BlockWords {
+            scan: "",
+            network: "",
+            exclusive: false,
+            contiguous: false,
+            padded: false,
+            rolled: if calls_combine(operator, places, written_out) { ROLLED } else { "" },
+            last_run_apart: false,
+            full_tiles_apart: false,
+        }
+    }
+}
+
+/// Keeps a loop from being unrolled.
+const ROLLED: &str = "#pragma unroll 1\n";
+
 /// Whether the network gives exclusive scans.
 pub(super) fn is_exclusive(plan: &Plan) -> bool {
     let block = plan.strategy.block;
@@ -60,5 +79,5 @@ pub(super) fn is_exclusive(plan: &Plan) -> bool {
 
 /// What makes the steps of a network over a warp a loop in the machine code as well, or nothing.
 pub(super) fn rolled(operator: &OpSource, plan: &Plan) -> &'static str {
-    if calls_combine(operator, plan.places(operator), plan.written_out) { "#pragma unroll 1\n" } else { "" }
+    if calls_combine(operator, plan.places(operator), plan.written_out) { ROLLED } else { "" }
 }

@@ -72,6 +72,11 @@ impl KernelWords {
         KernelWords { last_parameters: last_parameters.to_owned(), ..self }
     }
 
+    /// With what a `Start` is made of.
+    pub(crate) fn starting_with(self, start: &'static str) -> Self {
+        KernelWords { start: start.to_owned(), ..self }
+    }
+
     /// Of launches that may begin before the one before them has ended. `at_once` is whether they let the next one
     /// begin at their own beginning.
     pub(crate) fn programmatic(self, programmatic: bool, at_once: bool) -> Self {

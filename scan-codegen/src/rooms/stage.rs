@@ -223,13 +223,20 @@ impl<'a> ScanArrays<'a> {
 
     /// The types by which kernels speak of all arrays.
     pub(crate) fn types(&self) -> ArraysWords {
-        let slice = |array: &Array<'_>| SliceWords { name: array.name.to_owned(), bytes: array.array.bytes.into() };
         // In a stage all arrays are slices.
+        self.types_in_memory().inputs("StageInputs", self.by_field, self.inputs.iter().map(Array::in_stage)).outputs(
+            "StageOutputs",
+            "StageElement",
+            self.outputs.iter().map(Array::in_stage),
+        )
+    }
+
+    /// The same of kernels without stages.
+    pub(crate) fn types_in_memory(&self) -> ArraysWords {
+        let slice = |array: &Array<'_>| SliceWords { name: array.name.to_owned(), bytes: array.array.bytes.into() };
         ArraysWords::new(Self::slices(&self.inputs, slice), Self::slices(&self.outputs, slice))
             .inputs("Inputs", self.by_field, self.inputs.iter().map(Array::in_memory))
             .outputs("Outputs", "OutputElement", self.targets().iter().map(Array::in_memory))
-            .inputs("StageInputs", self.by_field, self.inputs.iter().map(Array::in_stage))
-            .outputs("StageOutputs", "StageElement", self.outputs.iter().map(Array::in_stage))
     }
 
     /// The types by which kernels speak of the arrays of results, where they have no others.

@@ -131,8 +131,11 @@ pub enum Argument {
     InitialPointer,
     /// A pointer to the memory that receives the total, or the total of each segment.
     Total,
-    /// A pointer to the source of segment heads ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
+    /// A pointer to the source of segment heads ([`Segments`](crate::Segments)): the flags, bits, keys or offsets; or to
+    /// where ranges begin.
     Heads,
+    /// A pointer to where ranges end.
+    RangeEnds,
     /// Where the elements of an array lie of which an axis is scanned, by value
     /// ([`ColumnLayout::words`](crate::ColumnLayout::words)).
     Layout,

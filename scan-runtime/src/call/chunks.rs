@@ -164,6 +164,9 @@ impl Call<'_> {
             }
             return Ok(kernels);
         }
+        if let Task::ReduceRanges(..) = task {
+            return device.load_up_to(self.op, &task, len);
+        }
         let most = device.chunk(self.op.element_bytes());
         let mut kernels = device.load_up_to(self.op, &task, len.min(most))?;
         if let Some(spec) = self.request.last_results(false) {

@@ -9,7 +9,8 @@ use super::{Call, Chunk, Request, Task, Totals};
 use crate::{
     Error,
     arrays::{fields::HostArray, strided::each_place},
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, Runs, SideBuffers},
+    device::work::DeviceWork,
     few::Few,
     heads::InitialValues,
     room::room,
@@ -178,6 +179,39 @@ impl Call<'_> {
             // SAFETY: the caller vouches for the output.
             unsafe { ptr::copy_nonoverlapping(result.as_ptr(), output.at, result.len()) };
         }
+        Ok(())
+    }
+
+    /// Reduces ranges of an input, which have been checked, into a result for each. Those of ranges without elements are
+    /// copies of `any_result`, where kernels write one.
+    ///
+    /// # Safety
+    ///
+    /// The input is valid for reads of `host.len` items, the output for a write of a result for each range.
+    pub(crate) unsafe fn reduce_ranges_on_device(
+        &self,
+        device: &CudaDevice,
+        host: &HostPlaces,
+        ranges: usize,
+        any_result: &[u8],
+    ) -> Result<(), Error> {
+        let bounds = self.heads.bounds_of_ranges()?;
+        let initial_values = self.heads.initial_values.map_or(&[][..], InitialValues::bytes);
+        let memory =
+            HostMemory { heads: &bounds, initial_values, output_len: ranges, in_place: false, ..host.memory() };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let work = DeviceWork::new(self, device, stream, Runs::Once(host.len), || Ok(any_result.to_vec()))?;
+            let range_ends = at.heads + bounds.len() as u64 / 2;
+            let initial = at.initial_values;
+            let side = SideBuffers { heads: at.heads, range_ends, initial, ..SideBuffers::default() };
+            let buffers = InOut { input: &at.input, output: &at.output, len: host.len as u64, columns: None };
+            // SAFETY: the buffers hold the input, and have room for a result of each range; there are as many begins as
+            // ends, and as initial values, if there are any.
+            unsafe { work.enqueue(stream, side, buffers, ranges as u64) }
+        };
+        // SAFETY: the caller vouches for the host memory; the kernel writes every result.
+        unsafe { device.through(&memory, &enqueue) }?;
+        self.report_all(host.len);
         Ok(())
     }
 

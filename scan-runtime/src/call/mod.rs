@@ -124,6 +124,9 @@ impl Call<'_> {
                 generate::plan_reduction(&operator, *initial_value, &limits, *reduction).map(drop)?;
             }
             Task::LastResults(spec) => generate::plan_last_results(&operator, spec, &limits).map(drop)?,
+            Task::ReduceRanges(width, spec) => {
+                generate::plan_range_reduction(&operator, spec, *width, &limits).map(drop)?;
+            }
         }
         Ok(())
     }

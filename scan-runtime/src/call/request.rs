@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Overrides, Reduction, ScanKind, ScanSpec, Segments};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, OffsetWidth, Overrides, Reduction, ScanKind, ScanSpec, Segments};
 
 use super::Task;
 use crate::{cpu::Order, heads::HeadKind};
@@ -89,6 +89,9 @@ impl Request {
 
     /// The kernels that it needs, of this shape.
     pub(crate) fn task(&self, shape: Overrides) -> Task {
+        if let Some(width) = self.ranges() {
+            return Task::ReduceRanges(width, self.spec());
+        }
         match self.reduction {
             Some(reduction) if self.is_of_trees() => Task::Reduce(reduction, self.initial != Initial::None),
             // In host memory, where the result is made of the total.
@@ -99,6 +102,11 @@ impl Request {
             }
             _ => Task::Scan(self.spec(), shape),
         }
+    }
+
+    /// The positions of the ranges that it reduces.
+    pub(crate) fn ranges(&self) -> Option<OffsetWidth> {
+        if let HeadKind::Ranges(ty) = self.heads { Some(ty.width()) } else { None }
     }
 
     /// Whether it is a reduction that trees can do: of the whole, which reads and writes one slice each, in the order
@@ -126,7 +134,7 @@ impl Request {
                 let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
                 Request { totals: Totals::PerSegment, layouts: Layouts { input, output }, ..*self }
             }
-            (Some(_), false) if !self.heads.is_none() => {
+            (Some(_), false) if !self.heads.is_none() && self.ranges().is_none() => {
                 Request { layouts: Layouts { input, ..Layouts::default() }, ..*self }
             }
             _ => *self,
@@ -139,7 +147,7 @@ impl Request {
         let Layouts { output, .. } = self.layouts;
         let segments = match of_columns {
             true => (output != Layouts::default().output).then_some(Segments::Rows),
-            false => (!self.heads.is_none()).then(|| self.heads.segments()),
+            false => (!self.heads.is_none() && self.ranges().is_none()).then(|| self.heads.segments()),
         };
         let spec = ScanSpec::inclusive().with_segments(self.reduction.and(segments)?);
         let spec = spec.with_arrays(Arrays::One, output.0).with_kinds(ArrayKinds::default(), output.1);

@@ -1,6 +1,6 @@
 //! The task of kernels.
 
-use scan_codegen::{Overrides, Reduction, ScanSpec};
+use scan_codegen::{OffsetWidth, Overrides, Reduction, ScanSpec};
 
 /// The task of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,4 +13,6 @@ pub(crate) enum Task {
     Columns(ScanSpec, Overrides),
     /// The results of a reduction by segments: the last of each, out of the results of a scan.
     LastResults(ScanSpec),
+    /// A reduction of ranges, by positions of this width.
+    ReduceRanges(OffsetWidth, ScanSpec),
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use scan_codegen::{
-    ColumnLayout, ColumnsPlan, KernelRole, KernelSource, LastResultsPlan, OpSource, Plan, ReductionPlan, Schedule,
+    ColumnLayout, ColumnsPlan, KernelRole, KernelSource, LastResultsPlan, OpSource, Plan, RangeReductionPlan,
+    ReductionPlan, Schedule,
 };
 
 use crate::{Error, generate};
@@ -15,6 +16,7 @@ pub(crate) enum AnyPlan {
     Reduction(ReductionPlan),
     Columns(ColumnsPlan),
     LastResults(LastResultsPlan),
+    RangeReduction(RangeReductionPlan),
 }
 
 impl AnyPlan {
@@ -24,6 +26,7 @@ impl AnyPlan {
             AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
             AnyPlan::Columns(plan) => generate::render_columns(operator, plan)?,
             AnyPlan::LastResults(plan) => generate::render_last_results(operator, plan)?,
+            AnyPlan::RangeReduction(plan) => generate::render_range_reduction(operator, plan)?,
         })
     }
 
@@ -33,6 +36,7 @@ impl AnyPlan {
             AnyPlan::Reduction(plan) => plan.kernels(),
             AnyPlan::Columns(plan) => plan.kernels(),
             AnyPlan::LastResults(plan) => plan.kernels(),
+            AnyPlan::RangeReduction(plan) => plan.kernels(),
         }
     }
 
@@ -40,7 +44,7 @@ impl AnyPlan {
         match self {
             AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
             AnyPlan::Columns(plan) => plan.dynamic_shared_bytes(kernel),
-            AnyPlan::Reduction(_) | AnyPlan::LastResults(_) => 0,
+            AnyPlan::Reduction(_) | AnyPlan::LastResults(_) | AnyPlan::RangeReduction(_) => 0,
         }
     }
 
@@ -48,7 +52,7 @@ impl AnyPlan {
     pub(super) fn suits(&self, columns: &ColumnLayout, input: &[u64], output: &[u64]) -> bool {
         match self {
             AnyPlan::Columns(plan) => plan.suits(columns, input, output),
-            AnyPlan::Scan(_) | AnyPlan::Reduction(_) | AnyPlan::LastResults(_) => false,
+            _ => false,
         }
     }
 
@@ -61,6 +65,7 @@ impl AnyPlan {
                 None => plan.schedule(&ColumnLayout::of_one_column(len))?,
             },
             AnyPlan::LastResults(plan) => plan.schedule(len)?,
+            AnyPlan::RangeReduction(plan) => plan.schedule(len)?,
         })
     }
 }
@@ -72,6 +77,7 @@ impl fmt::Display for AnyPlan {
             AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
             AnyPlan::Columns(plan) => write!(f, "{} along an axis", plan.spec),
             AnyPlan::LastResults(plan) => f.write_str(&plan.description()),
+            AnyPlan::RangeReduction(plan) => f.write_str(&plan.description()),
         }
     }
 }

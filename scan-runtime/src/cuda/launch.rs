@@ -18,6 +18,8 @@ use crate::{Error, Parameters, erased::Erased, parameters::TableAt, telemetry};
 pub(crate) struct SideBuffers {
     /// The source of segment heads: flags, bits, keys or offsets.
     pub(crate) heads: sys::CUdeviceptr,
+    /// Where ranges end, whose begins are the heads.
+    pub(crate) range_ends: sys::CUdeviceptr,
     /// The number of offsets, for segments by offsets; the number of elements of a row, for rows.
     pub(crate) head_count: u64,
     /// The initial value, if it is in device memory.
@@ -167,6 +169,7 @@ impl Kernels {
                     Argument::StatusRoom => workspace.status_room,
                     Argument::Length(len) => len,
                     Argument::Heads => side.heads,
+                    Argument::RangeEnds => side.range_ends,
                     Argument::HeadCount => side.head_count,
                     Argument::InitialPointer => side.initial,
                     Argument::LengthPointer => side.len,

@@ -62,6 +62,10 @@ impl Ranges {
                 let plan = generate::plan_last_results(&operator, spec, limits)?;
                 (Range::for_all(AnyPlan::LastResults(plan)), Vec::new())
             }
+            Task::ReduceRanges(width, spec) => {
+                let plan = generate::plan_range_reduction(&operator, spec, *width, limits)?;
+                (Range::for_all(AnyPlan::RangeReduction(plan)), Vec::new())
+            }
         };
         Ok(Ranges { operator, shortest, longer })
     }

@@ -374,9 +374,7 @@ impl<'a> DeviceCall<'a> {
         len: usize,
         totals: &DeviceTotals<'_>,
     ) -> Result<(), Error> {
-        if let Some(stream) = self.heads.stream() {
-            device.check_context("heads", stream)?;
-        }
+        self.heads.streams().try_for_each(|stream| device.check_context("heads", stream))?;
         let what = if matches!(totals, DeviceTotals::Count(_)) { "count" } else { "total" };
         if let Some(array) = totals.array() {
             device.check_context(what, array.stream())?;
@@ -430,7 +428,7 @@ impl<'a> DeviceCall<'a> {
             // Any segment may be empty; where kernels count them, they do so in any case.
             (None, Some(_)) => match self.heads.kind {
                 HeadKind::None => len == 0,
-                HeadKind::Rows { .. } | HeadKind::Offsets(_) => results == 0,
+                HeadKind::Rows { .. } | HeadKind::Offsets(_) | HeadKind::Ranges(_) => results == 0,
                 HeadKind::Flags | HeadKind::Bits(_) | HeadKind::Keys { .. } => false,
             },
         }
@@ -471,6 +469,7 @@ impl<'a> DeviceCall<'a> {
     ) -> Result<(), Error> {
         let (stream, len) = (self.stream(), buffers.len as usize);
         let (heads, _reading_heads) = self.heads.pointer(stream)?;
+        let (range_ends, _reading_ends) = self.heads.ends(stream);
         let len_on_device = self.len.map(|len| len.pointer(stream));
         let mut taking = None;
         let (initial, _reading_initial) = match self.initial {
@@ -489,6 +488,7 @@ impl<'a> DeviceCall<'a> {
         let side = SideBuffers {
             len: len_on_device.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             heads,
+            range_ends,
             head_count: match request.heads {
                 HeadKind::Rows { len } => len as u64,
                 _ => self.heads.head_count(),

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use super::arrays::DeviceArray;
 use crate::{
     Error,
-    heads::{HeadKind, check_indexed, check_length, segment_count},
+    heads::{HeadKind, OffsetType, check_indexed, check_length, check_range_ends, segment_count},
 };
 
 /// A source of segment heads in device memory.
@@ -16,17 +16,23 @@ pub(crate) struct DeviceHeads<'a> {
     pub(crate) kind: HeadKind,
     /// None where no memory tells it.
     memory: Option<&'a dyn DeviceArray>,
+    /// Where ranges end.
+    ends: Option<&'a dyn DeviceArray>,
 }
 
 impl<'a> DeviceHeads<'a> {
-    pub(crate) const NONE: DeviceHeads<'static> = DeviceHeads { kind: HeadKind::None, memory: None };
+    pub(crate) const NONE: DeviceHeads<'static> = DeviceHeads { kind: HeadKind::None, memory: None, ends: None };
 
     pub(crate) fn rows(len: usize) -> Self {
-        DeviceHeads { kind: HeadKind::Rows { len }, memory: None }
+        DeviceHeads { kind: HeadKind::Rows { len }, ..DeviceHeads::NONE }
     }
 
     pub(crate) fn new(kind: HeadKind, memory: &'a dyn DeviceArray) -> Self {
-        DeviceHeads { kind, memory: Some(memory) }
+        DeviceHeads { kind, memory: Some(memory), ends: None }
+    }
+
+    pub(crate) fn ranges(ty: OffsetType, begins: &'a dyn DeviceArray, ends: &'a dyn DeviceArray) -> Self {
+        DeviceHeads { ends: Some(ends), ..DeviceHeads::new(HeadKind::Ranges(ty), begins) }
     }
 
     /// How many flags, words, keys or offsets there are, or elements of a row.
@@ -42,9 +48,9 @@ impl<'a> DeviceHeads<'a> {
         self.count() as u64
     }
 
-    /// The stream that the memory belongs to, if there is any.
-    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
-        self.memory.map(DeviceArray::stream)
+    /// The streams that the memory belongs to, where there is any.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = &Arc<CudaStream>> {
+        self.memory.into_iter().chain(self.ends).map(DeviceArray::stream)
     }
 
     /// Whether offsets tell them, which may leave elements out, or not ascend.
@@ -56,6 +62,7 @@ impl<'a> DeviceHeads<'a> {
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
         match self.kind {
             HeadKind::Bits(bits) => bits.check_device(self.count(), len),
+            HeadKind::Ranges(_) => check_range_ends(self.ends.map_or(0, DeviceArray::count), self.count()),
             kind => check_length(kind, self.count(), len),
         }
     }
@@ -78,5 +85,13 @@ impl<'a> DeviceHeads<'a> {
             (_, Some((pointer, reading))) => Ok((pointer, Some(reading))),
             (_, None) => Ok((0, None)),
         }
+    }
+
+    /// The same of where ranges end.
+    pub(crate) fn ends(&self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
+        self.ends.map_or((0, None), |ends| {
+            let (pointer, reading) = ends.pointer(stream);
+            (pointer, Some(reading))
+        })
     }
 }

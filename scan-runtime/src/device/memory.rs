@@ -16,7 +16,7 @@ use super::{
     heads::DeviceHeads,
 };
 use crate::{
-    Array, ArrayMut, Device, DeviceBuffer, DeviceBufferMut, Error, Memory, Results, ScanElement, ScanOp,
+    Array, ArrayMut, Device, DeviceBuffer, DeviceBufferMut, Error, Memory, Results, ScanElement, ScanOp, SegmentOffset,
     arrays::{Input, Output, Shape},
     call::Totals,
     cuda::driver_error,
@@ -98,6 +98,13 @@ impl Memory for Device {
         Typed(heads, _): Self::Array<'b, T>,
     ) -> Self::Call<'b, Op> {
         DeviceCall { heads: DeviceHeads::new(kind, heads), axis: None, ..call }
+    }
+    fn with_ranges<'a: 'b, 'b, Op: ScanOp, T: SegmentOffset>(
+        call: Self::Call<'a, Op>,
+        Typed(begins, _): Self::Array<'b, T>,
+        Typed(ends, _): Self::Array<'b, T>,
+    ) -> Self::Call<'b, Op> {
+        DeviceCall { heads: DeviceHeads::ranges(T::TYPE, begins, ends), axis: None, ..call }
     }
     fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op> {
         DeviceCall { heads: DeviceHeads::rows(len), axis: None, ..call }

@@ -16,6 +16,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct DeviceWork {
     work: Work,
+    /// Whether it reduces ranges: its launches are for as many as there are results.
+    is_of_ranges: bool,
     /// Whether it is a reduction of columns: their results are the totals of a scan.
     takes_totals: bool,
     last_results: Option<LastResults>,
@@ -56,7 +58,15 @@ impl DeviceWork {
         runs: Runs,
         of_nothing: impl FnOnce() -> Result<Vec<u8>, Error>,
     ) -> Result<Self, Error> {
-        let (request, constants) = (call.request, Constants::new(stream, call.op, call.initial_bytes())?);
+        let request = call.request;
+        if request.ranges().is_some() {
+            let needs_one = request.initial == Initial::None;
+            let initial = if needs_one { Some(of_nothing()?) } else { call.initial_bytes() };
+            let constants = Constants::new(stream, call.op, initial)?;
+            let work = Work::new(device, stream, call.op, constants, &request.task(call.shape()), runs)?;
+            return Ok(DeviceWork { work, is_of_ranges: true, takes_totals: false, last_results: None });
+        }
+        let constants = Constants::new(stream, call.op, call.initial_bytes())?;
         let scan = Call { request: request.scanned(false), ..*call };
         let work = Work::new(device, stream, call.op, constants, &scan.task(), runs)?;
         let last_results = request.last_results(false).map(|spec| {
@@ -66,7 +76,7 @@ impl DeviceWork {
             let (Runs::Once(len) | Runs::Often(len)) = runs;
             LastResults::new(call, device, stream, (spec, request.heads), (runs, len), of_nothing)
         });
-        Ok(DeviceWork { work, takes_totals: false, last_results: last_results.transpose()? })
+        Ok(DeviceWork { work, is_of_ranges: false, takes_totals: false, last_results: last_results.transpose()? })
     }
 
     /// Along an axis of an array that lies like this: of one run over arrays at these addresses, or of many.
@@ -92,7 +102,7 @@ impl DeviceWork {
         let last_results = request.last_results(true).map(|spec| {
             LastResults::new(call, device, stream, (spec, HeadKind::Rows { len: 1 }), (runs, columns), None)
         });
-        Ok(DeviceWork { work, takes_totals, last_results: last_results.transpose()? })
+        Ok(DeviceWork { work, is_of_ranges: false, takes_totals, last_results: last_results.transpose()? })
     }
 
     /// Enqueues it on the stream that it was made for. `results` is how many the output has room for.
@@ -108,6 +118,11 @@ impl DeviceWork {
         results: u64,
     ) -> Result<(), Error> {
         let InOut { output, len, .. } = buffers;
+        if self.is_of_ranges {
+            let side = SideBuffers { head_count: len, ..side };
+            // SAFETY: the caller vouches for the buffers; nothing beyond the elements is read, whatever the ranges are.
+            return unsafe { self.work.enqueue(stream, side, InOut { len: results, ..buffers }) };
+        }
         let scanned = self.last_results.as_ref().map(|last_results| last_results.scanned.pointer());
         let (of_scan, total) = match (self.takes_totals, scanned) {
             (true, scanned) => ([0], scanned.or_else(|| output.first().copied()).unwrap_or_default()),

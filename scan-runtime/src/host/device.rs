@@ -117,7 +117,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             let any_result = vec![0; size_of::<Op::Output>()];
             let call = self.segments_call(&host, layouts);
             // SAFETY: the caller vouches for the input, and there is room for a result of each segment.
-            unsafe { call.reduce_segments_on_device(device, &host, segments, &any_result)? };
+            unsafe {
+                match call.request.ranges() {
+                    Some(_) => call.reduce_ranges_on_device(device, &host, segments.len(), &any_result)?,
+                    None => call.reduce_segments_on_device(device, &host, segments, &any_result)?,
+                }
+            }
         }
         for (index, segment) in segments.iter().enumerate() {
             if segment.is_empty() {

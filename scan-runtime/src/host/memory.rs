@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{HostCall, HostHandle};
 use crate::{
-    Error, Host, Memory, Results, ScanElement, ScanOp,
+    Error, Host, Memory, Results, ScanElement, ScanOp, SegmentOffset,
     arrays::{Input, Output, Shape},
     call::Totals,
     heads::{HeadKind, Heads, InitialValues},
@@ -35,6 +35,13 @@ impl Memory for Host {
         heads: Self::Array<'b, T>,
     ) -> Self::Call<'b, Op> {
         call.with_heads(Heads::of(kind, heads))
+    }
+    fn with_ranges<'a: 'b, 'b, Op: ScanOp, T: SegmentOffset>(
+        call: Self::Call<'a, Op>,
+        begins: Self::Array<'b, T>,
+        ends: Self::Array<'b, T>,
+    ) -> Self::Call<'b, Op> {
+        call.with_heads(Heads::ranges(begins, ends))
     }
     #[inline]
     fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op> {

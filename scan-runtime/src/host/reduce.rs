@@ -101,6 +101,11 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         };
         let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
         let segments = segments(&self.heads, len);
+        // Ranges may overlap, and leave elements out.
+        let work = match self.heads.kind {
+            HeadKind::Ranges(_) => segments.iter().map(Range::len).fold(0, usize::saturating_add),
+            _ => len,
+        };
         #[cfg(feature = "cuda")]
         let layouts = arrays::<Op, I, &mut [Op::Output]>();
         #[cfg(feature = "cuda")]
@@ -114,7 +119,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 self.reduce_segments_on_device(device, I::at(&held), len, layouts, &segments, of_nothing)
             };
         }
-        let _span = tells_of_calls().then(|| computing::<Op>(len));
+        let _span = tells_of_calls().then(|| computing::<Op>(work));
         let input = Shared(I::at(&held));
         let reduced = |index: usize, watch: Option<&Watch<'_>>| {
             let Range { start, end } = segments[index].clone();
@@ -126,7 +131,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             watch.map_or(Ok(()), Watch::check)?;
             total.map_or_else(|| of_nothing(index), |total| cpu::project(&**op, total))
         };
-        self.watched(len, |watch| {
+        self.watched(work, |watch| {
             let of_part = |part: usize| {
                 let segments = part * SHARED..segments.len().min((part + 1) * SHARED);
                 segments.map(|index| reduced(index, watch)).collect::<Result<Vec<_>, _>>()
@@ -198,8 +203,8 @@ const SHARED: usize = 64;
 
 /// The segments of an input of this length, whose heads have been checked.
 fn segments(heads: &Heads<'_>, len: usize) -> Vec<Range<usize>> {
-    if let HeadKind::Offsets(_) = heads.kind {
-        return heads.between_offsets();
+    if let Some(segments) = heads.positioned() {
+        return segments;
     }
     let mut starts = Vec::new();
     if let HeadKind::Rows { len: row } = heads.kind {

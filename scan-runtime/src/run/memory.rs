@@ -6,7 +6,7 @@ use scan_codegen::Axis;
 
 use super::{NewReduced, NewResults, Results};
 use crate::{
-    Error, PageLocked, ScanElement, ScanOp,
+    Error, PageLocked, ScanElement, ScanOp, SegmentOffset,
     arrays::{Input, Output, Shape, Shaped},
     call,
     heads::HeadKind,
@@ -46,6 +46,12 @@ pub trait Memory: sealed::Memory + Sized + 'static {
         call: Self::Call<'a, Op>,
         kind: HeadKind,
         heads: Self::Array<'b, T>,
+    ) -> Self::Call<'b, Op>;
+    #[doc(hidden)]
+    fn with_ranges<'a: 'b, 'b, Op: ScanOp, T: SegmentOffset>(
+        call: Self::Call<'a, Op>,
+        begins: Self::Array<'b, T>,
+        ends: Self::Array<'b, T>,
     ) -> Self::Call<'b, Op>;
     #[doc(hidden)]
     fn with_rows<Op: ScanOp>(call: Self::Call<'_, Op>, len: usize) -> Self::Call<'_, Op>;

@@ -1,9 +1,49 @@
 //! The words that make a run of a scan or a reduction, over host memory.
 
 use crate::{
-    Along, Array, ArrayMut, BitWord, HeadFlag, Host, Outcome, PrefixesAndTotal, PrefixesAndTotals, Run, Scan,
-    ScanElement, ScanOp, SegmentOffset,
+    Along, Array, ArrayMut, BitWord, HeadFlag, Host, Outcome, PrefixesAndTotal, PrefixesAndTotals, Reduce, Run, Scan,
+    ScanElement, ScanOp, SegmentOffset, Totals,
 };
+
+/// Segments that only a reduction has: a scan would have several results for an element.
+impl<Op: ScanOp> Reduce<Op> {
+    /// Reduces ranges of the input: result `k` is that of the elements from `begins[k]` to before `ends[k]`. Ranges may
+    /// overlap, leave elements out, and be in any order. There are as many begins as ends, both of type `u32`, `u64`,
+    /// `usize`, `i32` or `i64`. An empty range, whose end is its begin, has the initial value as its result, or else the
+    /// identity.
+    ///
+    /// So do `reduceat` of NumPy, segmented reductions with begin and end offsets of CUB, and list views of Apache Arrow,
+    /// whose ends are offsets plus sizes.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let prices = [5, 2, 9, 1, 4, 3];
+    /// let (begins, ends) = ([0_u32, 1, 4, 3], [3_u32, 6, 4, 4]);
+    /// let scanner = Scanner::new()?;
+    /// assert_eq!(scanner.reduce(ops::sum()).by_ranges(&begins, &ends).run(&prices)?, [16, 19, 0, 1]);
+    /// assert_eq!(scanner.reduce(ops::max()).init(3).by_ranges(&begins, &ends).run(&prices)?, [9, 9, 3, 3]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// The work is the sum of the lengths of all ranges. On the GPU a range of up to 16 elements has a thread, a longer
+    /// one a warp, and one of more than 1024 elements a block. So few long ranges leave most of a GPU idle: where
+    /// segments follow each other, [`by_offsets`](Scan::by_offsets) works on all elements at once.
+    ///
+    /// # Errors
+    ///
+    /// A run gives [`Error::Length`](crate::Error::Length) if there are more or fewer ends than begins, and
+    /// [`Error::RangeBounds`](crate::Error::RangeBounds) for a range that ends before it begins, or is not within the
+    /// input. Of device memory only the numbers of begins and ends are checked: the result of such a range is unspecified
+    /// there, though never an access out of bounds.
+    pub fn by_ranges<'a, T: SegmentOffset>(
+        &'a self,
+        begins: &'a (impl Array<T, Host> + ?Sized),
+        ends: &'a (impl Array<T, Host> + ?Sized),
+    ) -> Run<'a, Op, Host, Totals> {
+        self.call().by_ranges(begins, ends)
+    }
+}
 
 /// Ways to restart. Every segment is then a scan of its own; a [reduction](crate::Reduce) gives a result for each, in
 /// their order.

@@ -43,6 +43,8 @@ impl Buffers {
         }
         let heads = Buffer::initialised("heads", memory.heads.to_vec()).at(memory.heads_offset);
         buffers.add(machine, Argument::Heads, heads.read_only());
+        let range_ends = Buffer::initialised("ends of ranges", memory.range_ends.to_vec()).at(memory.heads_offset);
+        buffers.add(machine, Argument::RangeEnds, range_ends.read_only());
         let initial_value = match memory.late {
             Some(_) => late::before(memory.initial_value.len()),
             None => Buffer::initialised("initial value", memory.initial_value.to_vec()),
@@ -149,7 +151,7 @@ impl Buffers {
                 false => Buffer::uninitialised(name, bytes.len()),
             };
             let buffer = buffer.from(*before as i64);
-            let reads_only = matches!(argument, Argument::Input | Argument::Heads);
+            let reads_only = matches!(argument, Argument::Input | Argument::Heads | Argument::RangeEnds);
             buffers.add(machine, *argument, if reads_only { buffer.read_only() } else { buffer });
         }
         buffers

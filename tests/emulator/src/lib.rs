@@ -187,6 +187,8 @@ pub struct Memory<'a> {
     pub arrays: Option<Arrays<'a>>,
     /// What tells where segments begin; nothing where the scan restarts nowhere.
     pub heads: &'a [u8],
+    /// Where ranges end, whose begins are the heads.
+    pub range_ends: &'a [u8],
     /// The number of offsets, for segments by offsets; the number of elements of a row, for rows.
     pub head_count: u64,
     /// Where the elements of an array lie of which an axis is scanned; nothing where none is.

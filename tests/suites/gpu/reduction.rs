@@ -13,6 +13,7 @@ use scan_tests::{
     operators::{
         AffineU32, Interval, MapU32, MatrixProduct, PolynomialHash, TestOperator, bits, first_difference, inputs,
     },
+    ranges::ranges,
     reference::{self, WAYS},
     spans::{Record, Spans},
     strategies,
@@ -38,6 +39,8 @@ pub(crate) fn add(trials: &mut Trials) {
         let staging = Staging::default().with_chunk_bytes(20_000);
         scan_tests::reduced::check(&Scanner::builder().device(0).staging(staging).build()?)
     });
+    trials.add("reductions_of_ranges", || scan_tests::ranges::check(&Scanner::cuda(0)?));
+    trials.add("reductions_of_ranges_of_device_memory", ranges_of_device_memory);
     trials.add("reductions_by_segments_bring_back_their_results_alone", bring_back_results_alone);
     trials.add("sums_of_negative_zeros", negative_zeros);
     trials.add("totals_of_scans", move || {
@@ -225,6 +228,42 @@ fn from_values() -> Outcome {
         of(on, AffineU32, &inputs::<AffineU32>(len), |k| AffineU32::input(5 * k + 2))?;
         of(on, Register, &inputs::<AffineU32>(len), |k| k as u32 ^ 0x5555)?;
         of(on, Lifting, &lifting::inputs(len), |k| Mapping { a: k as u32 | 1, b: 7 })?;
+    }
+    Ok(())
+}
+
+/// By a call, by a handle, of many short ranges and of few that are long, with values and without; and of ranges that
+/// are not within the input, of which only the others are compared.
+fn ranges_of_device_memory() -> Outcome {
+    let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (count, longest, len) in [(1, 9, 9), (70, 2_000, 5_000), (1_000_000, 5, 70_000), (4, 3_000_000, 4_000_001)] {
+        let host = inputs::<AffineU32>(len);
+        let (begins, ends): (Vec<u64>, Vec<u64>) =
+            ranges(count, longest, len).iter().map(|range| (range.start as u64, range.end as u64)).unzip();
+        let values: Vec<MapU32> = (0..count as u64).map(|k| AffineU32::input(5 * k + 2)).collect();
+        let what = |how: &str| format!("{how}, {count} ranges of {len} elements");
+        for reversed in [false, true] {
+            let (ours, theirs) = (scanner.reduce(AffineU32), cpu.reduce(AffineU32));
+            let (ours, theirs) = if reversed { (ours.reverse(), theirs.reverse()) } else { (ours, theirs) };
+            let expected = theirs.by_ranges(&begins, &ends).run(&host)?;
+            let each = theirs.by_ranges(&begins, &ends).init_each(&values).run(&host)?;
+            let (input, values) = (stream.clone_htod(&host)?, stream.clone_htod(&values)?);
+            let (on_begins, on_ends) = (stream.clone_htod(&begins)?, stream.clone_htod(&ends)?);
+            let of_ranges = ours.on(&stream).by_ranges(&on_begins, &on_ends);
+            ensure(stream.clone_dtoh(&of_ranges.run(&input)?)? == expected, || what("a call"))?;
+            let found = of_ranges.clone().init_each(&values).run(&input)?;
+            ensure(stream.clone_dtoh(&found)? == each, || what("values"))?;
+            let (handle, mut found) = (of_ranges.prepare(len)?, stream.alloc_zeros::<MapU32>(count)?);
+            handle.by_ranges(&on_begins, &on_ends).run_into(&input, &mut found)?;
+            ensure(stream.clone_dtoh(&found)? == expected, || what("a handle"))?;
+            let beyond: Vec<u64> =
+                ends.iter().enumerate().map(|(k, end)| end + u64::from(k % 3 == 0) * (1 << 40)).collect();
+            let beyond = stream.clone_htod(&beyond)?;
+            let found = stream.clone_dtoh(&ours.on(&stream).by_ranges(&on_begins, &beyond).run(&input)?)?;
+            let wrong = (0..count).find(|k| k % 3 != 0 && found[*k] != expected[*k]);
+            ensure(wrong.is_none(), || what(&format!("ranges beyond the input, {wrong:?}")))?;
+        }
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ mod look_ahead_warps;
 mod machines;
 mod matrix;
 mod older;
+mod ranges;
 mod reduction;
 mod reversed;
 mod rows;

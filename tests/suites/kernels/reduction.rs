@@ -84,8 +84,8 @@ fn planted_faults_of_trees_are_found() {
         let program = program::<Interval>(reduction, None, 64);
         let mut changes = everywhere.to_vec();
         changes.extend_from_slice(match reduction {
-            Reduction::Divergent => &[("i % (2 * stride) == 0", "i % stride == 0")],
-            Reduction::Contiguous => &[("i = 2 * stride * threadIdx.x", "i = stride * threadIdx.x")],
+            Reduction::Divergent => &[("% (2 * stride) == 0", "% stride == 0")],
+            Reduction::Contiguous => &[("return 2 * stride * threadIdx.x", "return stride * threadIdx.x")],
             _ => &[
                 ("  __syncthreads(); // x has been written\n", ""),
                 ("min(threadIdx.x * RUN, count)", "min(threadIdx.x * RUN + 1, count)"),

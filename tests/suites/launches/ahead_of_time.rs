@@ -83,6 +83,13 @@ const PROGRAM: &[Kind] = &[
         let by_offsets = reduce.by_offsets(&offsets).init_each(&values).run(&input)?;
         given((reduce.rows(100).run(&input)?, by_offsets, reduce.by_keys(&keys(FEW, 70)).run(&input)?))
     }),
+    ("reductions of ranges", |scanner| {
+        let (reduce, input, offsets) = (scanner.reduce(ops::sum::<f32>()), floats(FEW), offsets(FEW, 70));
+        let (begins, ends) = (&offsets[..offsets.len() - 2], &offsets[2..]);
+        let plain = reduce.by_ranges(begins, ends).run(&input)?;
+        let of_two = scanner.reduce(Recurrence).by_ranges(begins, ends).run((&vec![1_u32; FEW], indices()))?;
+        given((plain, of_two, reduce.by_ranges(begins, ends).init_each(&floats(begins.len())).run(&input)?))
+    }),
     ("several arrays", |scanner| {
         let (gates, tokens, mut states) = (vec![1_u32; FEW], vec![2_u32; FEW], vec![0_u32; FEW]);
         scanner.scan(Recurrence).run_into((&gates, &tokens), &mut states)?;
@@ -204,6 +211,8 @@ fn reductions_on_device(on: &OnStream) -> Outcome {
     maxima.on(stream).along(down.clone()).init_each(&values).run(&input)?;
     maxima.on(stream).along(Axis::of(&[10, 100], 1)?).run(&input)?;
     maxima.clone().reverse().on(stream).run(&input)?;
+    let (begins, ends) = (on.slice("begins", &[5_u32, 0])?, on.slice("ends", &[9_u32, 1_000])?);
+    on.scanner.reduce(ops::sum::<f32>()).on(stream).by_ranges(&begins, &ends).run(&input)?;
     let (gates, tokens) = (on.slice("gates", &[1_u32; FEW])?, on.slice("tokens", &[2_u32; FEW])?);
     let recurrence = on.scanner.reduce(Recurrence);
     recurrence.on(stream).along(down).run((&gates, &tokens))?;

@@ -1,7 +1,7 @@
 //! Calls with device slices. Most are one launch when they are repeated.
 
 use scan_runtime::{
-    Axis, BlockScan, Carry, LateValue, Network, Strategy, TileNumbers,
+    Axis, BlockScan, Carry, Error, LateValue, Network, Strategy, TileNumbers,
     arrays::{discard, scatter},
     ops,
 };
@@ -283,6 +283,21 @@ fn reductions(kinds: &mut Kinds) {
         let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(offsets.len() - 1))?);
         let offsets = on.slice("offsets", &offsets)?;
         calls.twice(|| sum.on(&on.stream).by_offsets(&offsets).run_into(&input, &mut output))
+    });
+    kinds.add("device_reduce_ranges", "sum.on(&stream).by_ranges(&begins, &ends).run_into(…), a handle", |calls| {
+        let on = OnStream::new()?;
+        let sum = on.scanner.reduce(ops::sum::<f32>());
+        let (begins, ends) = (on.slice("begins", &[5_u32, 0, 7, 3])?, on.slice("ends", &[9_u32, 1_000, 7, 4])?);
+        let (input, mut output) = (on.slice("input", &floats(FEW))?, on.slice("output", &floats(4))?);
+        calls.launches(1, || sum.on(&on.stream).by_ranges(&begins, &ends).run_into(&input, &mut output))?;
+        let handle = sum.on(&on.stream).by_ranges(&begins, &ends).prepare(FEW)?;
+        calls.launches(1, || handle.by_ranges(&begins, &ends).run_into(&input, &mut output))?;
+        let values = on.slice("values", &floats(4))?;
+        let each = sum.on(&on.stream).by_ranges(&begins, &ends).init_each(&values);
+        calls.record("with initial values", || each.run(&input))?;
+        let fewer = ends.slice(..3);
+        assert!(matches!(sum.on(&on.stream).by_ranges(&begins, &fewer).run(&input), Err(Error::Length { .. })));
+        Ok(())
     });
     kinds.add("device_reduce_rows", "sum.on(&stream).rows(100).run(&input)", |calls| {
         let on = OnStream::new()?;

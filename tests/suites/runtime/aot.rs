@@ -149,6 +149,11 @@ fn reductions_by_segments_have_kernels_of_the_last_results() {
     };
     assert_eq!(named(Bundle::new().with(&reduce.by_offsets(&[0_u32]))), 1);
     assert_eq!(named(Bundle::new().with(&reduce)), 0);
+    let of_ranges = reduce.by_ranges(&[0_u32], &[0]);
+    let kernels = Precompiled::open(Bundle::new().architecture("sm_80").with(&of_ranges).compile().unwrap()).unwrap();
+    let names: Vec<_> = kernels.kernels().iter().map(|kernel| kernel.name.to_string()).collect();
+    assert!(matches!(&names[..], [name] if name.contains("reduction of ranges")), "{names:?}");
+    assert_eq!(kernels.missing(&of_ranges, &limits("sm_80")).unwrap(), [""; 0]);
     // From the right the whole is reduced as one row, of which host memory takes the total.
     let reversed = reduce.reverse();
     let bundle = Bundle::new().architecture("sm_80").with(&reversed).compile().unwrap();

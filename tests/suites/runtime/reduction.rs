@@ -3,7 +3,8 @@
 
 use rayon::prelude::*;
 use scan_codegen::{
-    Arrays, DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, Target, Templates, plan,
+    ArrayKind, ArrayKinds, Arrays, DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, Target,
+    Templates, plan,
 };
 use scan_runtime::{Architecture, Carry, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
 use scan_tests::{
@@ -106,12 +107,41 @@ fn kernels_compile_without_warnings() {
             );
         }
     }
+    let arrays = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
+    let kinds = |kinds: [ArrayKind; 2]| ArrayKinds::new(kinds);
+    let (gathered, slices) = (ArrayKind::Places(OffsetWidth::U64), ArrayKinds::default());
+    for (spec, positions) in [
+        (ScanSpec::inclusive(), OffsetWidth::U32),
+        (ScanSpec::inclusive().reverse().with_initial_value(), OffsetWidth::U64),
+        (arrays.clone().with_initial_values(), OffsetWidth::U32),
+        (arrays.clone().with_kinds(kinds([gathered, ArrayKind::NoMemory]), slices), OffsetWidth::U64),
+        (arrays.clone().with_kinds(kinds([ArrayKind::Previous, ArrayKind::Slice]), slices), OffsetWidth::U64),
+        (arrays.with_kinds(slices, kinds([gathered, ArrayKind::NoMemory])), OffsetWidth::U32),
+    ] {
+        let plain = [MatrixProduct::<4>::new().source(), ops::sum::<u8>().source()];
+        let plain = plain.into_iter().filter(|_| spec.input == Arrays::One);
+        for operator in plain.chain([AffineU32.source()]) {
+            let limits = DeviceLimits::BASELINE;
+            let plan = scan_codegen::plan_range_reduction(&operator, &spec, positions, &limits).unwrap();
+            let templates = Templates::of_kernels();
+            sources.push(checked::render_range_reduction_from(templates, &operator, &plan, Target::Cuda).unwrap());
+        }
+    }
     for_gpus(sources, |source| source).into_par_iter().for_each(|source| {
         for (major, minor) in [(7, 5), (9, 0), (12, 0)] {
             let compiled = nvrtc::compile(&source, "operator", Architecture { major, minor }).unwrap();
             assert_eq!(compiled.log, "", "{}", source.text);
         }
     });
+}
+
+#[test]
+fn the_text_of_a_reduction_of_ranges() {
+    let (operator, spec) = (PolynomialHash.source(), ScanSpec::inclusive());
+    let plan = scan_codegen::plan_range_reduction(&operator, &spec, OffsetWidth::U32, &DeviceLimits::BASELINE).unwrap();
+    let source = checked::render_range_reduction_from(Templates::of_kernels(), &operator, &plan, Target::Cuda);
+    let text = source.unwrap().text;
+    insta::assert_snapshot!(format!("{plan}\n\n{}", &text[text.find("// ---- Intrinsics").unwrap()..]));
 }
 
 #[test]
@@ -127,6 +157,11 @@ fn the_text_of_a_reduction() {
 #[test]
 fn reductions_by_segments_equal_a_plain_loop() {
     scan_tests::reduced::check(&scan_runtime::Scanner::cpu()).unwrap();
+}
+
+#[test]
+fn reductions_of_ranges_equal_a_plain_loop() {
+    scan_tests::ranges::check(&Scanner::cpu()).unwrap();
 }
 
 #[test]

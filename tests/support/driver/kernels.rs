@@ -67,6 +67,8 @@ impl Launch<'_> {
             self.array("last").zip(self.array("output")).map(|(last, output)| copy(state, last, 0, output, 0))
         } else if name.ends_with("_last_results") {
             self.last_results(state)
+        } else if name.ends_with("_reduce_ranges") {
+            self.ranges(state)
         } else if name.ends_with("_scan_columns") {
             self.columns(state)
         } else {
@@ -154,6 +156,22 @@ impl Launch<'_> {
                     let values = self.array("initial_values");
                     values.into_iter().for_each(|values| copy(state, values, k as u64, totals, k as u64));
                 }
+            }
+        }
+        Some(())
+    }
+
+    /// The last element of each range, where it is of the size of a result.
+    fn ranges(&self, state: &mut State) -> Option<()> {
+        let (begins, ends, totals) = (self.array("begins")?, self.array("ends")?, self.array("totals")?);
+        let (input, n) = (*self.arrays("input").last()?, self.number("n")?);
+        for k in 0..self.number("ranges")? {
+            let [begin, end] = [begins, ends].map(|at| state.read(at.at + k * at.item as u64, at.item).unwrap_or(0));
+            match begin < end && end <= n {
+                true => copy(state, input, end - 1, totals, k),
+                false => self.bytes("of_nothing").into_iter().for_each(|of_nothing| {
+                    state.write(totals.at + k * totals.item as u64, of_nothing);
+                }),
             }
         }
         Some(())

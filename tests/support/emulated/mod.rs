@@ -4,8 +4,10 @@ mod columns;
 mod kinds;
 mod last_results;
 mod program;
+mod ranges;
 
 pub use columns::ColumnsProgram;
 pub use last_results::{LastResultsProgram, last_results, results_of};
 pub use program::{Emulated, Program, ReductionProgram};
+pub use ranges::RangesProgram;
 pub use scan_emulator::*;

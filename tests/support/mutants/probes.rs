@@ -15,17 +15,20 @@ use scan_runtime::{
 
 use crate::{
     axes::{elements, strided},
-    checked::{render_columns_from, render_from, render_last_results_from, render_reduction_from},
+    checked::{
+        render_columns_from, render_from, render_last_results_from, render_range_reduction_from, render_reduction_from,
+    },
     climb::{self, climb},
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     distant::{Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented},
-    emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
+    emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, RangesProgram, ReductionProgram},
     lifting::{self, Lifting},
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     operators::{
         AffineU32, BitProduct, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent,
         inputs, mixed,
     },
+    ranges::ranges,
     reference::WAYS,
     segments::{
         HEAD_SOURCES, HeadSource, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back,
@@ -113,9 +116,10 @@ fn scan<Op: ScanOp + Clone + 'static>(
 }
 
 /// Every probe, in groups. A group renders its probes, which takes long, when it is called. It panics if one cannot be planned.
-pub const GROUPS: [fn(&mut Vec<Probe>); 28] = [
+pub const GROUPS: [fn(&mut Vec<Probe>); 29] = [
     reductions,
     last_results,
+    range_reductions,
     ladder,
     totals,
     of_longer_inputs,
@@ -707,6 +711,35 @@ fn last_results(probes: &mut Vec<Probe>) {
             };
             let heads = Heads { begins: vec![true; 100], source: beyond };
             program.run(&Emulator::new(1), &inputs::<ops::Sum<i32>>(100), &heads, -1, 3).map(drop)
+        };
+        probes.push(Probe::new(name, render, run, source));
+    }
+}
+
+fn range_reductions(probes: &mut Vec<Probe>) {
+    let spec = ScanSpec::inclusive();
+    for (spec, width) in [
+        (spec.clone(), OffsetWidth::U32),
+        (spec.clone().reverse().with_initial_value(), OffsetWidth::U64),
+        (spec.with_initial_values(), OffsetWidth::U32),
+    ] {
+        let program = planned(RangesProgram::new(AffineU32, &spec, width, 64));
+        let (source, operator, plan) = (program.source.clone(), AffineU32.source(), program.plan.clone());
+        let name = plan.description();
+        let render =
+            move |templates: &Templates| render_range_reduction_from(templates, &operator, &plan, Target::Host);
+        let run = move |source: &KernelSource| {
+            let mut program = program.clone();
+            program.source = source.clone();
+            for (len, count) in [(3_001, 400), (120, 90), (0, 3)] {
+                let within = ranges(count, 1_100, len).into_iter().map(|range| (range.start as u64, range.end as u64));
+                // The last two are not within the input.
+                let all: Vec<_> = within.chain([(5, len as u64 + 1), (7, 3)]).collect();
+                let values: Vec<_> = (0..all.len() as u64).map(AffineU32::input).collect();
+                let emulator = Emulator::new(len as u64).limit(LIMIT);
+                program.verify(&emulator, &inputs::<AffineU32>(len), &all, &values)?;
+            }
+            Ok(())
         };
         probes.push(Probe::new(name, render, run, source));
     }
