@@ -1,8 +1,8 @@
 //! `ndarray` arrays as inputs, outputs and buffers.
 //!
-//! Arrays that fill their memory are scanned where they are, in whatever order their dimensions lie, inverted ones among
-//! them. Views that leave gaps are copied in standard order, and so are arrays of one call that lie differently, and
-//! inverted ones that are scanned as a sequence and not along an axis.
+//! Arrays that fill their memory are scanned where they are, in whatever order their dimensions lie, and inverted.
+//! Views that leave gaps are copied in standard order, and so are arrays of one call that lie differently, and inverted
+//! ones that are scanned as a sequence and not along an axis.
 
 use std::{borrow::Cow, marker::PhantomData};
 
@@ -223,7 +223,7 @@ mod tests {
             let axis = along(&view.view());
             let held = HostInput::<usize>::hold(view.view(), 0, lanes(Some(&axis), 12)).unwrap();
             assert!(matches!(held, Cow::Borrowed(items) if items.as_ptr() == memory), "{rows}, {columns}");
-            view.scan(Some(&axis), |items| Ok(assert_eq!(items.as_ptr(), memory))).unwrap();
+            assert_eq!(view.scan(Some(&axis), |items| Ok(items.as_ptr())).unwrap(), memory);
             let held = HostOutput::<usize>::hold(view, 0, lanes(Some(&axis), 12)).unwrap();
             assert!(matches!(held, Written::Here(items) if items.as_ptr() == memory), "{rows}, {columns}");
             let other = Axis::of(&[4, 3], 0).unwrap().strides(&[3 * rows, -columns]).unwrap();

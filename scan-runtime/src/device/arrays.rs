@@ -202,7 +202,7 @@ impl<'s> Words<'s> {
     }
 
     /// The same where this item has index 0 in each dimension.
-    pub(crate) fn from_first(self, first: usize) -> Self {
+    pub(crate) fn with_first(self, first: usize) -> Self {
         Words { first, ..self }
     }
 

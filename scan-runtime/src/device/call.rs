@@ -310,8 +310,8 @@ impl<'a> DeviceCall<'a> {
             Some(along) if request.reduction.is_some() => [along.layout().firsts()[0], 0],
             along => along.map_or([0; 2], |along| along.layout().firsts()),
         };
-        let mut reading = Words::new(row, own.as_ref()).from_first(first);
-        let mut writing = Words::new(None, None).from_first(first_result);
+        let mut reading = Words::new(row, own.as_ref()).with_first(first);
+        let mut writing = Words::new(None, None).with_first(first_result);
         if let Some(input) = input {
             input.words(stream, &mut reading);
         }

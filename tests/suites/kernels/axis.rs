@@ -286,7 +286,8 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
             result.unwrap_or_else(|error| panic!("{axis:?}, {own:?}: {error}\n{}", program.plan));
             // The same with slices, neighbours and results that are inverted themselves.
             let signs = |strides: &[isize], turn: usize| -> Vec<isize> {
-                let inverted = |(k, stride): (usize, &isize)| if (k + turn) % 2 == 0 { -stride } else { *stride };
+                let inverted =
+                    |(k, stride): (usize, &isize)| if (k + turn).is_multiple_of(2) { -stride } else { *stride };
                 strides.iter().enumerate().map(inverted).collect()
             };
             let (strides, _) = axis.both_strides();

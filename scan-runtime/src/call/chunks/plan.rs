@@ -126,7 +126,7 @@ pub(super) fn chunks_of_columns(axis: &Axis, most: usize, order: Order) -> Resul
             let part = part.input_strides(&inputs[cut..])?.output_strides(&outputs[cut..])?;
             // Where the memory of the part begins: of an inverted dimension, at its last index.
             let at = |strides: &[isize]| -> usize {
-                let indices = index.iter().map(|&index| index..index + 1).chain([start..start + extent]);
+                let indices = index.iter().map(|&index| index..index + 1).chain(std::iter::once(start..start + extent));
                 let lowest = |(dimension, indices): (usize, Range<usize>)| {
                     let lowest = if strides[dimension] < 0 { shape[dimension] - indices.end } else { indices.start };
                     lowest * distance(strides, dimension)
