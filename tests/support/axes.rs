@@ -5,18 +5,17 @@ use scan_runtime::{Error, Scan, Scanner};
 
 use crate::{
     configure,
-    operators::{TestOperator, first_difference},
+    operators::{TestOperator, first_difference, mixed},
     reference,
 };
 
 /// The elements of an array. Those of a column follow each other. Columns are so many elements apart.
 pub fn elements<T: Copy>(axis: &Axis, apart: u64, element: impl Fn(u64) -> T) -> Vec<T> {
     let mut input: Vec<T> = (0..axis.input_len() as u64).map(|gap| element((1 << 50) | (3 * gap))).collect();
-    let (strides, _) = axis.both_strides();
+    let place = reference::places(axis, axis.both_strides().0);
     for (number, column) in reference::columns(axis).iter().enumerate() {
-        let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
         for row in 0..axis.shape()[axis.axis()] {
-            input[first + row * strides[axis.axis()]] = element(number as u64 * apart + row as u64);
+            input[place(column, row)] = element(number as u64 * apart + row as u64);
         }
     }
     input
@@ -90,13 +89,14 @@ fn between<Op: TestOperator>(axis: &Axis) -> Vec<Op::Item> {
 /// # Panics
 ///
 /// If there is no such array.
-pub fn strided(shape: &[usize], axis: usize, input: &[usize], output: &[usize]) -> Axis {
+pub fn strided(shape: &[usize], axis: usize, input: &[isize], output: &[isize]) -> Axis {
     let axis = Axis::of(shape, axis).and_then(|axis| axis.input_strides(input)?.output_strides(output));
     axis.expect("an array")
 }
 
 /// Arrays that are not contiguous: padded rows, transposed, every second column, of many dimensions; with more columns
-/// than a warp or a register has lanes; whose results lie apart, or elements, where the others do not.
+/// than a warp or a register has lanes; whose results lie apart, or elements, where the others do not; inverted along
+/// the axis and along others, on either side and alike on both.
 pub fn not_contiguous() -> Vec<Axis> {
     vec![
         strided(&[70, 6], 0, &[8, 1], &[8, 1]),
@@ -119,7 +119,50 @@ pub fn not_contiguous() -> Vec<Axis> {
         strided(&[5, 40], 1, &[40, 1], &[41, 1]),
         strided(&[5, 40], 1, &[80, 2], &[40, 1]),
         strided(&[5, 40], 1, &[40, 1], &[80, 2]),
+        strided(&[70, 6], 0, &[-6, 1], &[-6, 1]),
+        strided(&[70, 6], 0, &[6, -1], &[6, -1]),
+        strided(&[70, 6], 0, &[-8, -1], &[-8, -1]),
+        strided(&[70, 8], 0, &[-8, 1], &[8, 1]),
+        strided(&[70, 8], 0, &[8, 1], &[-8, 1]),
+        strided(&[70, 6], 0, &[6, -1], &[-1, 71]),
+        strided(&[40], 0, &[-1], &[-1]),
+        strided(&[40], 0, &[3], &[-1]),
+        strided(&[5, 40], 1, &[-40, 1], &[40, -1]),
+        strided(&[5, 40], 1, &[41, -1], &[-40, 1]),
+        strided(&[4, 35, 16], 1, &[-560, 16, 1], &[-576, -16, 1]),
+        strided(&[3, 33, 4, 2], 1, &[-1, 24, -6, 3], &[264, -8, 2, -1]),
+        strided(&[3, 33, 4, 2], 1, &[264, 8, -2, -1], &[264, 8, -2, -1]),
     ]
+}
+
+/// An array of up to four dimensions that a seed draws: in any order of the dimensions, with gaps or without, and with any
+/// of them inverted, on either side; every third one lies alike on both.
+///
+/// # Panics
+///
+/// If there is no such array.
+pub fn drawn(seed: u64) -> Axis {
+    let mut count = seed << 32;
+    let mut below = |end: u64| {
+        count += 1;
+        mixed(count) % end
+    };
+    let dimensions = 1 + below(4) as usize;
+    let axis = below(dimensions as u64) as usize;
+    let shape: Vec<usize> = (0..dimensions).map(|k| 1 + below(if k == axis { 40 } else { 6 }) as usize).collect();
+    let mut strides = |with_gaps: bool| {
+        let (mut order, mut strides, mut reach) = ((0..dimensions).collect::<Vec<_>>(), vec![0; dimensions], 0);
+        order.sort_by_key(|_| below(1 << 20));
+        for dimension in order {
+            let gap = if with_gaps && below(3) == 0 { 1 + below(3) as usize } else { 0 };
+            let stride = (reach + 1 + gap) as isize;
+            strides[dimension] = if below(2) == 0 { stride } else { -stride };
+            reach += (reach + 1 + gap) * (shape[dimension] - 1);
+        }
+        strides
+    };
+    let (input, output) = (strides(seed.is_multiple_of(2)), strides(seed.is_multiple_of(4)));
+    strided(&shape, axis, &input, if seed % 3 == 1 { &input } else { &output })
 }
 
 /// What is wrong with a reduction of each column of an array from either end: alone, with an initial value, and with
@@ -144,10 +187,9 @@ fn fault_of_reductions_from<Op: TestOperator>(
     reversed: bool,
 ) -> Result<Option<String>, Error> {
     let input = elements(axis, 1 << 20, Op::input);
-    let (strides, _) = axis.both_strides();
+    let place = reference::places(axis, axis.both_strides().0);
     let column = |index: Vec<usize>| -> Vec<Op::Item> {
-        let first: usize = index.iter().zip(strides).map(|(index, stride)| index * stride).sum();
-        (0..axis.shape()[axis.axis()]).map(|row| input[first + row * strides[axis.axis()]]).collect()
+        (0..axis.shape()[axis.axis()]).map(|row| input[place(&index, row)]).collect()
     };
     let columns: Vec<_> = reference::columns(axis).into_iter().map(column).collect();
     let values: Vec<Op::Item> = (0..columns.len() as u64).map(|column| Op::input(5 * column + 3)).collect();

@@ -165,6 +165,16 @@ impl Cell {
         Axis::of(&shape, 1).expect("an axis of a small array")
     }
 
+    /// The same, and one that is inverted along the axis and along another dimension of the input, and of the output.
+    pub fn axes(len: usize) -> [Axis; 2] {
+        let axis = Cell::axis(len);
+        let (strides, _) = axis.both_strides();
+        let [outer, row, column] = [strides[0], strides[1], strides[2]];
+        let last = if len.is_multiple_of(2) { [outer, -row, column] } else { [outer, row, -column] };
+        let inverted = axis.clone().input_strides(&[-outer, -row, column]).and_then(|axis| axis.output_strides(&last));
+        [axis, inverted.expect("an axis of a small array")]
+    }
+
     /// Where it restarts, of so many elements and by tiles of a size.
     pub fn heads(&self, len: usize, tile: usize) -> Option<Heads> {
         match self.restarts {
@@ -465,7 +475,18 @@ fn compare<Op: Operator>(
 }
 
 fn compare_columns<Op: Operator>(scan: &Scan<Op>, cell: &Cell, input: &[MapU32]) -> Result<(), Box<dyn Error>> {
-    let (op, axis) = (Op::new(), Cell::axis(input.len()));
+    // The neighbours of a cell are those of contiguous columns.
+    let count = if matches!(cell.memory, Lies::ByNeighbour) { 1 } else { 2 };
+    Cell::axes(input.len()).into_iter().take(count).try_for_each(|axis| compare_along(scan, cell, axis, input))
+}
+
+fn compare_along<Op: Operator>(
+    scan: &Scan<Op>,
+    cell: &Cell,
+    axis: Axis,
+    input: &[MapU32],
+) -> Result<(), Box<dyn Error>> {
+    let op = Op::new();
     let input = &input[..axis.len()];
     let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
     let begins = match cell.begins {

@@ -31,15 +31,12 @@ pub fn scan_axis<Op: ScanOp>(
     output: &mut [Op::Output],
 ) {
     let (input_strides, output_strides) = axis.both_strides();
+    let (from, to) = (places(axis, input_strides), places(axis, output_strides));
     for column in columns(axis) {
-        let place = |row: usize, strides: &[usize]| {
-            let along = row * strides[axis.axis()];
-            column.iter().zip(strides).map(|(index, stride)| index * stride).sum::<usize>() + along
-        };
         let length = axis.shape()[axis.axis()];
-        let elements: Vec<_> = (0..length).map(|row| input[place(row, input_strides)]).collect();
+        let elements: Vec<_> = (0..length).map(|row| input[from(&column, row)]).collect();
         for (row, result) in scan_as(op, spec, initial_value, &elements, None).into_iter().enumerate() {
-            output[place(row, output_strides)] = result;
+            output[to(&column, row)] = result;
         }
     }
 }
@@ -59,20 +56,30 @@ pub fn scan_axis_each<Op: ScanOp>(
     output: &mut [Op::Output],
 ) -> Vec<Op::Carry> {
     let (input_strides, output_strides) = axis.both_strides();
+    let (from, to) = (places(axis, input_strides), places(axis, output_strides));
     let length = axis.shape()[axis.axis()];
     let of_column = |(number, column): (usize, Vec<usize>)| {
-        let place = |row: usize, strides: &[usize]| {
-            let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
-            first + row * strides[axis.axis()]
-        };
         let value = values.map(|values| values[number]);
-        let elements: Vec<_> = (0..length).map(|row| input[place(row, input_strides)]).collect();
+        let elements: Vec<_> = (0..length).map(|row| input[from(&column, row)]).collect();
         for (row, result) in scan_as(op, spec, value, &elements, None).into_iter().enumerate() {
-            output[place(row, output_strides)] = result;
+            output[to(&column, row)] = result;
         }
         total_as(op, spec, value, &elements, None).or_else(|| op.start()).expect("a total")
     };
     columns(axis).into_iter().enumerate().map(of_column).collect()
+}
+
+/// The place in memory of the element of a column, which has these indices, in a row of it. Of an inverted dimension the
+/// last index lies lowest.
+pub fn places<'a>(axis: &'a Axis, strides: &'a [isize]) -> impl Fn(&[usize], usize) -> usize + 'a {
+    move |column, row| {
+        let of_dimension = |(dimension, (&index, &stride)): (usize, (&usize, &isize))| {
+            let index = if dimension == axis.axis() { row } else { index };
+            let index = if stride < 0 { axis.shape()[dimension] - 1 - index } else { index };
+            index * stride.unsigned_abs()
+        };
+        column.iter().zip(strides).enumerate().map(of_dimension).sum()
+    }
 }
 
 /// The indices of the first element of each column of an array.

@@ -46,14 +46,14 @@ pub enum AxisError {
     },
     /// Several results would have the same place, or might have.
     #[error(
-        "results of shape {shape:?} with strides {strides:?} may overlap: each stride must lead beyond all that the \
-         smaller ones reach"
+        "results of shape {shape:?} with strides {strides:?} may overlap: each stride, whatever its sign, must lead \
+         beyond all that the smaller ones reach"
     )]
     Overlap {
         /// The shape.
         shape: Vec<usize>,
         /// The strides of the output.
-        strides: Vec<usize>,
+        strides: Vec<isize>,
     },
 }
 
@@ -76,8 +76,8 @@ pub enum AxisError {
 pub struct Axis {
     shape: Vec<usize>,
     axis: usize,
-    input_strides: Vec<usize>,
-    output_strides: Vec<usize>,
+    input_strides: Vec<isize>,
+    output_strides: Vec<isize>,
 }
 
 impl Axis {
@@ -95,9 +95,11 @@ impl Axis {
         let from_first = if axis < 0 { dimensions.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
         let no_such_axis = AxisError::NoSuchAxis { axis, dimensions };
         let axis = from_first.filter(|&axis| axis < dimensions).ok_or(no_such_axis)?;
-        let mut strides = vec![1; dimensions];
+        let mut strides = vec![1_isize; dimensions];
         for k in (1..dimensions).rev() {
-            strides[k - 1] = shape[k].checked_mul(strides[k]).ok_or_else(|| too_large(shape))?;
+            let extent = isize::try_from(shape[k]).ok();
+            strides[k - 1] =
+                extent.and_then(|extent| extent.checked_mul(strides[k])).ok_or_else(|| too_large(shape))?;
         }
         let axis = Axis { shape: shape.to_vec(), axis, input_strides: strides.clone(), output_strides: strides };
         checked_reach(&axis.shape, &axis.input_strides)?;
@@ -110,51 +112,86 @@ impl Axis {
     /// The same of an array with these strides, in elements: from an index of each dimension to the next. Results lie
     /// in the same way.
     ///
+    /// ```
+    /// # extern crate scan_codegen as scan_runtime;
+    /// use scan_runtime::Axis;
+    ///
+    /// // A matrix of 2 by 3 in memory for 2 by 4.
+    /// let padded = Axis::of(&[2, 3], 0)?.strides(&[4, 1])?;
+    /// assert_eq!((padded.input_len(), padded.output_len()), (7, 7));
+    /// # Ok::<(), scan_runtime::AxisError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`input_strides`](Axis::input_strides) and [`output_strides`](Axis::output_strides).
-    pub fn strides(self, strides: &[usize]) -> Result<Self, AxisError> {
+    pub fn strides(self, strides: &[impl TryInto<isize> + Copy]) -> Result<Self, AxisError> {
         self.input_strides(strides)?.output_strides(strides)
     }
 
-    /// The same of an array with these strides, in elements. A stride of 0 repeats elements. Results are
-    /// contiguous unless [`output_strides`](Axis::output_strides) says otherwise.
+    /// The same of an array with these strides, in elements: integers of any type. A stride of 0 repeats elements.
+    /// Results are contiguous unless [`output_strides`](Axis::output_strides) says otherwise.
+    ///
+    /// A negative stride inverts a dimension, as in a view of numpy that is sliced by `[::-1]`: its first index has the
+    /// element that lies last. The element at `i, j, …` is then the one with the number `i * strides[0] + j *
+    /// strides[1] + …`, to which `-stride * (extent - 1)` is added for each negative stride, so that the smallest
+    /// number is 0. The array is scanned where it lies; nothing is copied.
+    ///
+    /// ```
+    /// # extern crate scan_codegen as scan_runtime;
+    /// use scan_runtime::Axis;
+    ///
+    /// // In Python: `matrix = numpy.arange(12).reshape(3, 4)[::-1, :]`, whose strides are -4 and 1 elements.
+    /// let inverted = Axis::of(&[3, 4], 0)?.input_strides(&[-4, 1])?;
+    /// assert_eq!((inverted.input_len(), inverted.output_len()), (12, 12));
+    /// # Ok::<(), scan_runtime::AxisError>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`AxisError::Strides`] and [`AxisError::TooLarge`].
-    pub fn input_strides(self, strides: &[usize]) -> Result<Self, AxisError> {
-        self.check_strides(strides)?;
-        Ok(Axis { input_strides: strides.to_vec(), ..self })
+    pub fn input_strides(self, strides: &[impl TryInto<isize> + Copy]) -> Result<Self, AxisError> {
+        let input_strides = signed(strides);
+        self.len_with(&input_strides)?;
+        Ok(Axis { input_strides, ..self })
     }
 
-    /// The same with these strides of the results, in elements. Memory between results is not written.
+    /// The same with these strides of the results, in elements: integers of any type. Memory between results is not
+    /// written. A negative stride inverts a dimension, as one of the [input](Axis::input_strides) does.
+    ///
+    /// ```
+    /// # extern crate scan_codegen as scan_runtime;
+    /// use scan_runtime::Axis;
+    ///
+    /// // The result of the first element lies last, and one place is left out after each.
+    /// let inverted = Axis::of(&[3], 0)?.output_strides(&[-2])?;
+    /// assert_eq!((inverted.input_len(), inverted.output_len()), (3, 5));
+    /// # Ok::<(), scan_runtime::AxisError>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`AxisError::Strides`], [`AxisError::TooLarge`], and [`AxisError::Overlap`] where two results might have the
     /// same place.
-    pub fn output_strides(self, strides: &[usize]) -> Result<Self, AxisError> {
-        self.check_strides(strides)?;
-        let mut dimensions: Vec<_> = strides.iter().zip(&self.shape).filter(|(_, extent)| **extent > 1).collect();
+    pub fn output_strides(self, strides: &[impl TryInto<isize> + Copy]) -> Result<Self, AxisError> {
+        let output_strides = signed(strides);
+        self.len_with(&output_strides)?;
+        let steps = output_strides.iter().map(|stride| stride.unsigned_abs());
+        let mut dimensions: Vec<_> = steps.zip(&self.shape).filter(|(_, extent)| **extent > 1).collect();
         dimensions.sort_unstable();
         let mut reach = 0;
-        for (&stride, &extent) in dimensions {
-            if stride <= reach {
-                return Err(AxisError::Overlap { shape: self.shape, strides: strides.to_vec() });
+        for (step, &extent) in dimensions {
+            if step <= reach {
+                return Err(AxisError::Overlap { shape: self.shape, strides: output_strides });
             }
-            reach += stride * (extent - 1);
+            reach += step * (extent - 1);
         }
-        Ok(Axis { output_strides: strides.to_vec(), ..self })
-    }
-
-    fn check_strides(&self, strides: &[usize]) -> Result<(), AxisError> {
-        self.len_with(strides).map(drop)
+        Ok(Axis { output_strides, ..self })
     }
 
     /// The length that memory must have, in elements, to hold an array of this shape with these strides.
     #[doc(hidden)]
-    pub fn len_with(&self, strides: &[usize]) -> Result<usize, AxisError> {
+    pub fn len_with(&self, strides: &[isize]) -> Result<usize, AxisError> {
         if strides.len() != self.shape.len() {
             return Err(AxisError::Strides { strides: strides.len(), dimensions: self.shape.len() });
         }
@@ -166,10 +203,13 @@ impl Axis {
     /// how many items the strides reach. The first item is the one that lies lowest.
     #[doc(hidden)]
     pub fn first_and_len(&self, own: &[isize]) -> Result<(usize, usize), AxisError> {
-        let lengths: Vec<usize> = own.iter().map(|stride| stride.unsigned_abs()).collect();
-        let len = self.len_with(&lengths)?;
-        let down = own.iter().map(|stride| stride.min(&0).unsigned_abs()).collect::<Vec<_>>();
-        Ok((self.memory(&down).saturating_sub(1), len))
+        let len = self.len_with(own)?;
+        Ok((self.first(own), len))
+    }
+
+    fn first(&self, strides: &[isize]) -> usize {
+        let down: Vec<isize> = strides.iter().map(|stride| *stride.min(&0)).collect();
+        self.memory(&down).saturating_sub(1)
     }
 
     /// Elements of each dimension.
@@ -184,7 +224,7 @@ impl Axis {
 
     /// The strides of the array and of the results.
     #[doc(hidden)]
-    pub fn both_strides(&self) -> (&[usize], &[usize]) {
+    pub fn both_strides(&self) -> (&[isize], &[isize]) {
         (&self.input_strides, &self.output_strides)
     }
 
@@ -220,7 +260,7 @@ impl Axis {
         dimensions.all(|((&extent, input), output)| extent <= 1 || input == output)
     }
 
-    fn memory(&self, strides: &[usize]) -> usize {
+    fn memory(&self, strides: &[isize]) -> usize {
         if self.is_empty() { 0 } else { 1 + reach(&self.shape, strides).map_or(0, |reach| reach) }
     }
 
@@ -233,22 +273,23 @@ impl Axis {
     #[doc(hidden)]
     pub fn layout_with(&self, own: &[&[isize]]) -> ColumnLayout {
         // Of an array with a value for each column: contiguous, of the shape without the axis.
-        let mut value_strides = vec![1; self.shape.len()];
+        let mut value_strides = vec![1_isize; self.shape.len()];
         for k in (1..self.shape.len()).rev() {
             let extent = if k == self.axis { 1 } else { self.shape[k] };
-            value_strides[k - 1] = value_strides[k] * extent;
+            value_strides[k - 1] = value_strides[k].wrapping_mul(extent as isize);
         }
-        let arrays = [&self.input_strides[..], &self.output_strides, &value_strides];
-        let strides_of = |k: usize| {
-            // Kernels add the bits of negative strides, whose sums wrap around to the right places.
-            let own = own.iter().map(|strides| strides.get(k).map_or(0, |stride| *stride as u64));
-            arrays.iter().map(|strides| strides[k] as u64).chain(own).collect::<Vec<_>>()
-        };
+        let of_axis = [&self.input_strides[..], &self.output_strides, &value_strides];
+        let arrays = || of_axis.iter().chain(own);
+        // Kernels add the bits of negative strides, whose sums wrap around to the right places.
+        let strides_of =
+            |k: usize| arrays().map(|strides| strides.get(k).map_or(0, |stride| *stride as u64)).collect::<Vec<_>>();
         let others = (0..self.shape.len()).filter(|&k| k != self.axis && self.shape[k] != 1);
         let mut dimensions: Vec<Dimension> =
             others.map(|k| Dimension { extent: self.shape[k] as u64, strides: strides_of(k) }).collect();
         // The last of them counts fastest: where it lies closest, neighbouring columns lie side by side.
-        dimensions.sort_by_key(|dimension| std::cmp::Reverse((dimension.strides[OUTPUT], dimension.strides[INPUT])));
+        let distance = |dimension: &Dimension, array: usize| (dimension.strides[array] as i64).unsigned_abs();
+        dimensions
+            .sort_by_key(|dimension| std::cmp::Reverse((distance(dimension, OUTPUT), distance(dimension, INPUT))));
         let mut merged: Vec<Dimension> = Vec::new();
         for inner in dimensions.into_iter().rev() {
             match merged.last_mut() {
@@ -261,8 +302,7 @@ impl Axis {
         if self.shape[self.axis] <= 1 {
             steps.fill(1); // where there is but one row, no step is ever made
         }
-        let firsts =
-            own.iter().map(|strides| self.first_and_len(strides).map_or(0, |(first, _)| first as u64)).collect();
+        let firsts = arrays().map(|strides| self.first_and_len(strides).map_or(0, |(first, _)| first as u64)).collect();
         ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged, firsts }
     }
 }
@@ -271,15 +311,19 @@ fn too_large(shape: &[usize]) -> AxisError {
     AxisError::TooLarge { shape: shape.to_vec() }
 }
 
-/// The index of the last element.
-fn reach(shape: &[usize], strides: &[usize]) -> Option<usize> {
-    shape
-        .iter()
-        .zip(strides)
-        .try_fold(0_usize, |reach, (&extent, &stride)| reach.checked_add(extent.saturating_sub(1).checked_mul(stride)?))
+/// The strides as numbers of one type. Larger ones than the largest reach beyond any array, as that does.
+fn signed(strides: &[impl TryInto<isize> + Copy]) -> Vec<isize> {
+    strides.iter().map(|&stride| stride.try_into().unwrap_or(isize::MAX)).collect()
 }
 
-fn checked_reach(shape: &[usize], strides: &[usize]) -> Result<usize, AxisError> {
+/// How far the last element in memory lies behind the first one.
+fn reach(shape: &[usize], strides: &[isize]) -> Option<usize> {
+    shape.iter().zip(strides).try_fold(0_usize, |reach, (&extent, stride)| {
+        reach.checked_add(extent.saturating_sub(1).checked_mul(stride.unsigned_abs())?)
+    })
+}
+
+fn checked_reach(shape: &[usize], strides: &[isize]) -> Result<usize, AxisError> {
     reach(shape, strides).filter(|&reach| reach < isize::MAX as usize).ok_or_else(|| too_large(shape))
 }
 
@@ -317,7 +361,7 @@ pub struct ColumnLayout {
     steps: Vec<u64>,
     /// The innermost first.
     dimensions: Vec<Dimension>,
-    /// Which item of each array with strides of its own is the first element.
+    /// Which item of each array has index 0 in each dimension, as [`strides`](Dimension::strides) lists them.
     firsts: Vec<u64>,
 }
 
@@ -334,7 +378,7 @@ impl ColumnLayout {
 
     /// One column of contiguous elements.
     pub fn of_one_column(length: u64) -> Self {
-        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new(), firsts: Vec::new() }
+        ColumnLayout { length, columns: 1, steps: vec![1; OWN], dimensions: Vec::new(), firsts: vec![0; OWN] }
     }
 
     /// Contiguous columns, one behind the other.
@@ -400,7 +444,7 @@ impl ColumnLayout {
     /// Which item the pointer of the kernels' `Strided` points to, of the array with strides of its own of this number.
     #[doc(hidden)]
     pub fn strided_first(&self, number: usize) -> u64 {
-        self.firsts.get(number).copied().unwrap_or(0)
+        self.firsts.get(OWN + number).copied().unwrap_or(0)
     }
 
     /// What the kernels' `Strided` holds behind the pointer, of the array with strides of its own of this number.
@@ -411,14 +455,22 @@ impl ColumnLayout {
         words.map(|word| word.copied().unwrap_or(0)).chain(std::iter::repeat(0)).take(Self::STRIDED_WORDS - 1)
     }
 
-    /// From an element of a column to the next, in the input and in the output.
+    /// Which element of the memory of the input, and of the output, has index 0 in each dimension. Kernels are given
+    /// its address: from there steps and strides lead to all others.
+    #[doc(hidden)]
+    pub fn firsts(&self) -> [usize; 2] {
+        [INPUT, OUTPUT].map(|array| self.firsts[array] as usize)
+    }
+
+    /// From an element of a column to the next, in the input and in the output: the bits of a negative number where the
+    /// axis is inverted.
     #[doc(hidden)]
     pub fn steps(&self) -> [usize; 2] {
         [INPUT, OUTPUT].map(|array| self.steps[array] as usize)
     }
 
     /// The dimensions other than the scanned one, the innermost first: the extent, and the strides of input, output,
-    /// and of an array with one value for each column.
+    /// and of an array with one value for each column. Those of inverted dimensions are the bits of negative numbers.
     #[doc(hidden)]
     pub fn dimensions(&self) -> impl Iterator<Item = (usize, [usize; 3])> {
         let part =
@@ -618,6 +670,89 @@ mod tests {
         assert_eq!([0, 1, 2].map(|number| layout.strided_first(number)), [8 * 12 + 11, 8, 0]);
         let alike = axis.layout_with(&[&[108, -12, -4, -1]]);
         assert_eq!(alike.dimensions().map(|(extent, _)| extent).collect::<Vec<_>>(), [12, 2]);
+    }
+
+    /// Both sides of the axis, each for itself. Memory is as long as without signs.
+    #[test]
+    fn strides_of_the_axis_may_be_negative() {
+        let axis = || Axis::of(&[2, 9, 3, 4], 1).unwrap();
+        let inverted =
+            axis().input_strides(&[108, -12, 4, -1]).unwrap().output_strides(&[-216, 24, -8_i64, 2]).unwrap();
+        assert_eq!([inverted.input_len(), inverted.output_len()], [216, 431]);
+        let layout = inverted.layout();
+        assert_eq!(layout.firsts(), [8 * 12 + 3, 216 + 2 * 8]);
+        assert_eq!(layout.steps().map(|step| step as isize), [-12, 24]);
+        let signed = |layout: &ColumnLayout| -> Vec<(usize, [isize; 3])> {
+            layout.dimensions().map(|(extent, strides)| (extent, strides.map(|stride| stride as isize))).collect()
+        };
+        assert_eq!(signed(&layout), [(4, [-1, 2, 1]), (3, [4, -8, 4]), (2, [108, -216, 12])]);
+        // Dimensions that are inverted alike are one, in the order of their distances.
+        let alike = axis().strides(&[108, 12, -4, -1]).unwrap();
+        assert_eq!(signed(&alike.layout()), [(12, [-1, -1, 1]), (2, [108, 108, 12])]);
+        assert_eq!((alike.layout().firsts(), alike.lies_the_same()), ([11, 11], true));
+        let both = axis().input_strides(&[-108, -12, -4, -1]).unwrap();
+        assert_eq!((both.layout().firsts(), both.lies_the_same()), ([215, 0], false));
+        // What has no second index is not inverted, whatever its stride is.
+        let one = Axis::of(&[1, 3], 1).unwrap().strides(&[isize::MIN, -1]).unwrap();
+        assert_eq!((one.layout().firsts(), one.input_len()), ([2, 2], 3));
+        let nothing = Axis::of(&[0, 4], 0).unwrap().strides(&[-4, -1]).unwrap();
+        assert_eq!((nothing.layout().firsts(), nothing.input_len()), ([0, 0], 0));
+    }
+
+    /// An inverted row is no row, on neither side.
+    #[test]
+    fn rows_are_not_inverted() {
+        let rows = || Axis::of(&[9, 4], 1).unwrap();
+        assert!(rows().layout().is_rows());
+        for strides in [[4, -1], [-4, 1], [-4, -1]] {
+            assert!(!rows().input_strides(&strides).unwrap().layout().is_rows(), "input {strides:?}");
+            assert!(!rows().output_strides(&strides).unwrap().layout().is_rows(), "output {strides:?}");
+            assert!(!rows().strides(&strides).unwrap().layout().is_rows(), "{strides:?}");
+        }
+        assert!(!Axis::of(&[5], 0).unwrap().strides(&[-1]).unwrap().layout().is_rows());
+    }
+
+    /// Neighbouring columns that lie the other way round are read one by one. Other dimensions keep the grain, and so
+    /// does the place of the first element.
+    #[test]
+    fn grain_is_of_columns_side_by_side() {
+        let axis = || Axis::of(&[4, 10, 32], 1).unwrap();
+        for (strides, grain) in [
+            ([320, 32, -1], 1),
+            ([-320, 32, 1], 16),
+            ([320, -32, 1], 16),
+            ([-320, -32, 1], 16),
+            ([-322, 32, 1], 2),
+            ([-328, 32, 1], 8),
+            ([400, -36, 1], 4),
+        ] {
+            for axis in [
+                axis().input_strides(&strides).unwrap(),
+                axis().output_strides(&strides).unwrap(),
+                axis().strides(&strides).unwrap(),
+            ] {
+                let layout = axis.layout();
+                assert_eq!(layout.grain(), grain, "{axis:?}");
+                assert!(layout.firsts().iter().all(|first| (*first as u64).is_multiple_of(grain)), "{axis:?}");
+            }
+        }
+    }
+
+    /// Signs do not keep results apart.
+    #[test]
+    fn overlaps_are_found_whatever_the_signs_are() {
+        let axis = || Axis::of(&[3, 4], 0).unwrap();
+        for strides in [[0, -1], [-4, 0], [-3, 1], [3, -1], [-1, 1], [1, -2], [-1, -2]] {
+            let overlap =
+                AxisError::Overlap { shape: vec![3, 4], strides: strides.map(|stride| stride as isize).to_vec() };
+            assert_eq!(axis().output_strides(&strides), Err(overlap));
+            assert!(axis().input_strides(&strides).is_ok(), "{strides:?}");
+        }
+        for strides in [[-4, 1], [4, -1], [-1, 3], [1, -3], [-9, -2]] {
+            assert!(axis().output_strides(&strides).is_ok(), "{strides:?}");
+        }
+        assert!(matches!(axis().input_strides(&[isize::MIN, 1]), Err(AxisError::TooLarge { .. })));
+        assert!(matches!(axis().output_strides(&[i128::MIN, 1]), Err(AxisError::TooLarge { .. })));
     }
 
     #[test]

@@ -42,7 +42,7 @@ unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceInput<T> for &B {
         each(Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream()));
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer((**self).device_ptr(stream));
+        words.push_items((**self).device_ptr(stream), size_of::<T>());
     }
 }
 
@@ -54,7 +54,7 @@ unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceOutput<T> for &mut B {
         each(Described::of_slice(ArrayKind::Slice, (**self).len(), (**self).stream()));
     }
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer((**self).device_ptr_mut(stream));
+        words.push_items((**self).device_ptr_mut(stream), size_of::<T>());
     }
 }
 

@@ -1,7 +1,8 @@
 //! `ndarray` arrays as inputs, outputs and buffers.
 //!
-//! Arrays that fill their memory are scanned where they are, in whatever order their dimensions lie. Views that leave
-//! gaps or have an axis inverted are copied in standard order, and so are arrays of one call that lie differently.
+//! Arrays that fill their memory are scanned where they are, in whatever order their dimensions lie, and inverted.
+//! Views that leave gaps are copied in standard order, and so are arrays of one call that lie differently, and inverted
+//! ones that are scanned as a sequence and not along an axis.
 
 use std::{borrow::Cow, marker::PhantomData};
 
@@ -24,11 +25,17 @@ pub struct Dimensions<D>(PhantomData<D>);
 impl<D: Dimension> Shape for Dimensions<D> {
     type New<Y> = Array<Y, D>;
     type Reduced<Y> = Array<Y, D::Smaller>;
-    fn new<Y: ScanElement>(results: Vec<Y>, shape: &[usize], strides: &[usize]) -> Result<Array<Y, D>, Error> {
-        let (of_shape, strides) = (dimension::<D>(shape)?, dimension::<D>(strides)?);
+    fn new<Y: ScanElement>(results: Vec<Y>, shape: &[usize], strides: &[isize]) -> Result<Array<Y, D>, Error> {
+        let distances: Vec<usize> = strides.iter().map(|stride| stride.unsigned_abs()).collect();
+        let (of_shape, distances) = (dimension::<D>(shape)?, dimension::<D>(&distances)?);
         // Of an array without elements, strides mean nothing.
-        let of_shape = if results.is_empty() { of_shape.into() } else { of_shape.strides(strides) };
-        Array::from_shape_vec(of_shape, results).map_err(|_| Error::AxisGaps { shape: shape.to_vec() })
+        let of_shape = if results.is_empty() { of_shape.into() } else { of_shape.strides(distances) };
+        let array = Array::from_shape_vec(of_shape, results);
+        let mut array = array.map_err(|_| Error::AxisGaps { shape: shape.to_vec() })?;
+        for (axis, _) in strides.iter().enumerate().filter(|(_, stride)| **stride < 0) {
+            array.invert_axis(ndarray::Axis(axis));
+        }
+        Ok(array)
     }
     fn reduced<Y>(results: Vec<Y>, shape: Option<&[usize]>) -> Result<Array<Y, D::Smaller>, Error> {
         // Results of segments have no shape.
@@ -48,22 +55,20 @@ fn dimension<D: Dimension>(numbers: &[usize]) -> Result<D, Error> {
     Ok(dimension)
 }
 
-/// The strides of an array, if it fills its memory and no axis is inverted. Where there is one index, no step is made:
-/// its stride is 1.
-fn lies<T, D: Dimension>(array: &ArrayView<'_, T, D>) -> Option<Vec<usize>> {
-    let extents = || array.shape().iter().zip(array.strides());
-    let strides = extents().map(|(extent, stride)| if *extent > 1 { usize::try_from(*stride).ok() } else { Some(1) });
-    (!array.is_empty() && array.to_slice_memory_order().is_some()).then(|| strides.collect())?
+/// The strides of an array, if it fills its memory. Where there is one index, no step is made: its stride is 1.
+fn lies<T, D: Dimension>(array: &ArrayView<'_, T, D>) -> Option<Vec<isize>> {
+    let extents = array.shape().iter().zip(array.strides());
+    let strides = extents.map(|(extent, stride)| if *extent > 1 { *stride } else { 1 });
+    (!array.is_empty() && array.to_slice_memory_order().is_some()).then(|| strides.collect())
 }
 
 /// Whether an array with these strides, if it fills its memory, lies in memory as the call expects: with the strides of
 /// its axis, or without one in sequence.
-fn lies_as_expected(strides: Option<Vec<usize>>, axis: Option<&Axis>, expected: impl Fn(&Axis) -> &[usize]) -> bool {
+fn lies_as_expected(strides: Option<Vec<isize>>, axis: Option<&Axis>, expected: impl Fn(&Axis) -> &[isize]) -> bool {
     let Some(strides) = strides else { return false };
-    axis.is_none_or(|axis| {
-        let steps = axis.shape().iter().zip(strides.iter().zip(expected(axis)));
-        steps.into_iter().all(|(extent, (stride, expected))| *extent <= 1 || stride == expected)
-    })
+    let Some(axis) = axis else { return strides.iter().all(|stride| *stride > 0) };
+    let mut steps = axis.shape().iter().zip(strides.iter().zip(expected(axis)));
+    steps.all(|(extent, (stride, expected))| *extent <= 1 || stride == expected)
 }
 
 fn shaped<T, D: Dimension>(array: &ArrayView<'_, T, D>) -> Shaped {
@@ -190,5 +195,46 @@ impl<T: ScanElement, S: DataMut<Elem = T>, D: Dimension> Buffer<T, Host> for Arr
         let totals = scan(&mut items)?;
         self.iter_mut().zip(items).for_each(|(to, item)| *to = item);
         Ok(totals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, s};
+
+    use super::*;
+
+    /// The axis of a call along the first dimension of an array that lies like this one.
+    fn along<T, D: Dimension>(array: &ArrayView<'_, T, D>) -> Axis {
+        Axis::of(array.shape(), 0).unwrap().strides(&lies(array).unwrap()).unwrap()
+    }
+
+    /// Inverted arrays are read and written where they are. What leaves gaps, or lies otherwise than the others, is
+    /// not, nor what is scanned as a sequence.
+    #[test]
+    fn inverted_arrays_are_borrowed() {
+        fn lanes(axis: Option<&Axis>, len: usize) -> Lanes<'_> {
+            Lanes { len, memory: false, part: len, row: len, axis }
+        }
+        let mut array = Array2::from_shape_fn((4, 3), |(i, j)| 3 * i + j);
+        let memory = array.as_ptr();
+        for (rows, columns) in [(1, 1), (-1, 1), (1, -1), (-1, -1)] {
+            let mut view = array.slice_mut(s![..;rows, ..;columns]);
+            let axis = along(&view.view());
+            let held = HostInput::<usize>::hold(view.view(), 0, lanes(Some(&axis), 12)).unwrap();
+            assert!(matches!(held, Cow::Borrowed(items) if items.as_ptr() == memory), "{rows}, {columns}");
+            assert_eq!(view.scan(Some(&axis), |items| Ok(items.as_ptr())).unwrap(), memory);
+            let held = HostOutput::<usize>::hold(view, 0, lanes(Some(&axis), 12)).unwrap();
+            assert!(matches!(held, Written::Here(items) if items.as_ptr() == memory), "{rows}, {columns}");
+            let other = Axis::of(&[4, 3], 0).unwrap().strides(&[3 * rows, -columns]).unwrap();
+            let view = array.slice(s![..;rows, ..;columns]);
+            assert!(matches!(HostInput::<usize>::hold(view, 0, lanes(Some(&other), 12)), Ok(Cow::Owned(_))));
+        }
+        assert!(lies(&array.slice(s![..;-2, ..])).is_none() && lies(&array.slice(s![.., ..;-2])).is_none());
+        let sequence = array.slice(s![..;-1, 0]);
+        assert!(lies(&sequence).is_none());
+        let row = array.slice(s![0, ..;-1]);
+        let held = HostInput::<usize>::hold(row, 0, lanes(None, 3)).unwrap();
+        assert!(matches!(&held, Cow::Owned(items) if items[..] == [2, 1, 0]), "{held:?}");
     }
 }

@@ -159,6 +159,7 @@ fn along<T: ScanElement>(array: usize, values: &[T], axis: &Axis, edge: T, after
     let (shape, (strides, _), scanned) = (axis.shape(), axis.both_strides(), axis.axis());
     let step = strides[scanned];
     if Axis::of(shape, scanned)?.both_strides().0 == strides {
+        let step = step.unsigned_abs(); // contiguous
         return of_rows(values, shape[scanned].saturating_mul(step), step, edge, after);
     }
     check_apart(array, axis)?;
@@ -168,8 +169,8 @@ fn along<T: ScanElement>(array: usize, values: &[T], axis: &Axis, edge: T, after
         let is_at_edge = index[scanned] == if after { shape[scanned] - 1 } else { 0 };
         items[place] = match (is_at_edge, after) {
             (true, _) => edge,
-            (false, true) => values[place + step],
-            (false, false) => values[place - step],
+            (false, true) => values[place.wrapping_add_signed(step)],
+            (false, false) => values[place.wrapping_sub(step as usize)],
         };
     });
     Ok(items)
@@ -209,7 +210,7 @@ unsafe impl<T: ScanElement, const AFTER: bool> DeviceInput<T> for Neighbour<'_, 
         each(Described::of_slice(kind, self.values.count(), self.values.stream()));
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.values.pointer(stream));
+        words.push_items(self.values.pointer(stream), size_of::<T>());
         words.push(0); // the first item
         words.push_row(self.values.count());
         for bytes in bytes_of(&self.edge).chunks(size_of::<u64>()) {

@@ -8,7 +8,7 @@ use crate::{Error, ScanElement};
 pub struct Shaped {
     pub(crate) shape: Vec<usize>,
     /// The strides, in items, where all arrays have the same and fill their memory.
-    pub(crate) strides: Option<Vec<usize>>,
+    pub(crate) strides: Option<Vec<isize>>,
 }
 
 impl Shaped {
@@ -32,7 +32,7 @@ pub trait Shape {
     /// Without the axis along which it was reduced.
     type Reduced<Y>;
     /// Results of this shape, with these strides, which leave no gaps.
-    fn new<Y: ScanElement>(results: Vec<Y>, shape: &[usize], strides: &[usize]) -> Result<Self::New<Y>, Error>;
+    fn new<Y: ScanElement>(results: Vec<Y>, shape: &[usize], strides: &[isize]) -> Result<Self::New<Y>, Error>;
     /// Results of this shape, contiguous, the last index the fastest. Those of segments have none.
     fn reduced<Y>(results: Vec<Y>, shape: Option<&[usize]>) -> Result<Self::Reduced<Y>, Error>;
 }
@@ -46,7 +46,7 @@ impl Shape for Flat {
     type New<Y> = Vec<Y>;
     type Reduced<Y> = Vec<Y>;
     #[inline(always)]
-    fn new<Y: ScanElement>(results: Vec<Y>, _: &[usize], _: &[usize]) -> Result<Vec<Y>, Error> {
+    fn new<Y: ScanElement>(results: Vec<Y>, _: &[usize], _: &[isize]) -> Result<Vec<Y>, Error> {
         Ok(results)
     }
     #[inline(always)]

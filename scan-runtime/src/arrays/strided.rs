@@ -151,15 +151,25 @@ pub(super) fn check_apart(array: usize, axis: &Axis) -> Result<(), Error> {
     axis.clone().output_strides(strides).map(drop).map_err(|_| Error::AxisRepeats { array })
 }
 
-/// Calls `each` with every index of a shape, and with its places in arrays of these strides.
+/// The place of an index, where the one of index 0 in each dimension is `first`.
+fn place(first: usize, index: &[usize], strides: &[isize]) -> usize {
+    let step = |place: usize, (index, stride): (&usize, &isize)| {
+        place.wrapping_add_signed(stride.wrapping_mul(*index as isize))
+    };
+    index.iter().zip(strides).fold(first, step)
+}
+
+/// Calls `each` with every index of a shape, and with its places in arrays of these strides, the lowest of which is 0.
 pub(crate) fn each_place<const N: usize>(
     shape: &[usize],
-    strides: [&[usize]; N],
+    strides: [&[isize]; N],
     mut each: impl FnMut(&[usize], [usize; N]),
 ) {
+    let down = |(stride, extent): (&isize, &usize)| stride.min(&0).unsigned_abs() * extent.saturating_sub(1);
+    let with_first = strides.map(|strides| (strides.iter().zip(shape).map(down).sum::<usize>(), strides));
     let mut index = vec![0; shape.len()];
     for _ in 0..shape.iter().product() {
-        each(&index, strides.map(|strides| index.iter().zip(strides).map(|(index, stride)| index * stride).sum()));
+        each(&index, with_first.map(|(first, strides)| place(first, &index, strides)));
         for k in (0..shape.len()).rev() {
             index[k] += 1;
             if index[k] < shape[k] {
@@ -190,10 +200,7 @@ unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
         items.extend(self.items.first().into_iter().flat_map(|item| std::iter::repeat_n(*item, lanes.len)));
         let (strides, _) = axis.both_strides();
         each_place(axis.shape(), [strides], |index, [to]| {
-            let step = |from: usize, (index, stride): (&usize, &isize)| {
-                from.wrapping_add_signed(stride.wrapping_mul(*index as isize))
-            };
-            items[to] = self.items[index.iter().zip(self.strides()).fold(first, step)];
+            items[to] = self.items[place(first, index, self.strides())];
         });
         Ok(items)
     }

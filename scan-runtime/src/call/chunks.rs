@@ -279,7 +279,11 @@ impl Call<'_> {
                     Some(_) => self.request_of_columns(content),
                     None => self.request_of_chunk(content, is_last),
                 });
-                let work = InOut { input: &at.input, output: &at.output, len: *len as u64, columns: columns.as_ref() };
+                let (input, output) = match columns {
+                    Some(layout) => host.firsts(layout, &at),
+                    None => (at.input, at.output),
+                };
+                let work = InOut { input: &input, output: &output, len: *len as u64, columns: columns.as_ref() };
                 // SAFETY: both buffers hold the chunk, and are one buffer only where the types are the same. The
                 // kernels of the part before have written the states that this one begins with, and have read those
                 // which it leaves.

@@ -2,7 +2,7 @@
 
 use std::{mem::MaybeUninit, ptr, sync::Arc};
 
-use cudarc::driver::CudaStream;
+use cudarc::driver::{CudaStream, sys};
 use scan_codegen::{ArrayKind, ArrayKinds, Axis, ColumnLayout};
 
 use super::{Call, Chunk, Request, Task, Totals};
@@ -67,6 +67,16 @@ impl HostPlaces {
         };
         let (input, output) = (from(&self.input, chunk.input.start), from(&self.output, chunk.output.start));
         HostPlaces { input, output, len: chunk.len, ..*self }
+    }
+
+    /// Where the device finds the elements with index 0 in each dimension, from which kernels of columns count, and
+    /// their results.
+    pub(super) fn firsts(&self, layout: &ColumnLayout, at: &Places) -> (Few<sys::CUdeviceptr>, Few<sys::CUdeviceptr>) {
+        let [input, output] = layout.firsts();
+        let first = |places: &[sys::CUdeviceptr], arrays: &[HostArray], first: usize| -> Few<sys::CUdeviceptr> {
+            places.iter().zip(arrays).map(|(place, array)| place + (first * array.item) as u64).collect()
+        };
+        (first(&at.input, &self.input, input), first(&at.output, &self.output, output))
     }
 
     /// As what a device is given, without heads and total.
@@ -334,7 +344,8 @@ impl Call<'_> {
             ..host.memory()
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let buffers = InOut { input: &at.input, output: &at.output, len: axis.len() as u64, columns: Some(layout) };
+            let (input, output) = host.firsts(layout, &at);
+            let buffers = InOut { input: &input, output: &output, len: axis.len() as u64, columns: Some(layout) };
             let side = SideBuffers { initial: at.initial_values, total: at.total, ..SideBuffers::default() };
             // SAFETY: the buffers hold the array, the results, and what each column has of its own.
             unsafe { self.enqueue(device, stream, &host.request(self.request), buffers, side) }

@@ -131,9 +131,10 @@ fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     let shared = layout.columns() as usize / (4 * threads);
     let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
     let along = |start: [usize; 3], strides: [usize; 3], index: usize| {
-        [0, 1, 2].map(|array: usize| start[array] + index * strides[array])
+        [0, 1, 2].map(|array: usize| place(start[array], index, strides[array]))
     };
-    let mut starts = vec![[0; 3]];
+    let [input, output] = layout.firsts();
+    let mut starts = vec![[input, output, 0]];
     for (extent, strides) in dimensions {
         let indices = |start: &[usize; 3]| {
             let start = *start;
@@ -152,6 +153,13 @@ fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     starts.iter().flat_map(cut).collect()
 }
 
+/// The place so many strides after the first one. A stride is the bits of a negative number where a dimension is
+/// inverted: the sum wraps around to the right place.
+#[inline(always)]
+fn place(first: usize, index: usize, stride: usize) -> usize {
+    first.wrapping_add(index.wrapping_mul(stride))
+}
+
 impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
@@ -159,7 +167,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     unsafe fn scan(&self, strip: &Strip) {
         let mut carries: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
-        let value_at = |column: usize| strip.first[2] + column * strip.strides[2];
+        let value_at = |column: usize| place(strip.first[2], column, strip.strides[2]);
         match (self.values.initial_values, self.values.initial_value) {
             (Some(values), _) => carries.extend((0..strip.columns).map(|column| values[value_at(column)])),
             (None, Some(value)) => carries.resize(strip.columns, value),
@@ -169,10 +177,11 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
                     unsafe {
-                        let carry = self.op.carry_of(self.op.lift(self.memory.read(input + column * strip.strides[0])));
+                        let element = self.memory.read(place(input, column, strip.strides[0]));
+                        let carry = self.op.carry_of(self.op.lift(element));
                         carries.push(carry);
                         let result = self.op.project(self.start.unwrap_or(carry));
-                        self.memory.write(output + column * strip.strides[1], result);
+                        self.memory.write(place(output, column, strip.strides[1]), result);
                     }
                 }
             }
@@ -195,7 +204,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// Where a row of a strip begins.
     fn row(&self, strip: &Strip, row: usize) -> (usize, usize) {
         let row = if self.order == Order::Reversed { self.length - 1 - row } else { row };
-        (strip.first[0] + row * self.steps[0], strip.first[1] + row * self.steps[1])
+        (place(strip.first[0], row, self.steps[0]), place(strip.first[1], row, self.steps[1]))
     }
 }
 
@@ -243,10 +252,10 @@ unsafe fn inlined_columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, cons
         let before = *carry;
         // SAFETY: the caller vouches for the strip.
         unsafe {
-            let next = memory.read(input + k * strides[0]);
+            let next = memory.read(place(input, k, strides[0]));
             let (after, result) = if REVERSED { op.advance_back(before, next) } else { op.advance(before, next) };
             *carry = after;
-            memory.write(output + k * strides[1], if EXCLUSIVE { op.project(before) } else { result });
+            memory.write(place(output, k, strides[1]), if EXCLUSIVE { op.project(before) } else { result });
         }
     }
 }

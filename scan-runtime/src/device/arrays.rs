@@ -25,6 +25,8 @@ pub trait DeviceArray {
 /// The same of an array that can be written.
 pub trait DeviceArrayMut {
     fn count(&self) -> usize;
+    /// Bytes of an item.
+    fn item(&self) -> usize;
     fn stream(&self) -> &Arc<CudaStream>;
     fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
@@ -50,6 +52,10 @@ impl<T, B: DeviceBuffer<T>> DeviceArray for Items<T, B> {
 impl<T, B: DeviceBufferMut<T>> DeviceArrayMut for Items<T, B> {
     fn count(&self) -> usize {
         self.0.len()
+    }
+
+    fn item(&self) -> usize {
+        size_of::<T>()
     }
 
     fn stream(&self) -> &Arc<CudaStream> {
@@ -137,7 +143,8 @@ impl ErasedOutput for InPlace<'_> {
     }
 
     fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
-        words.push_pointer(self.0.pointer(stream));
+        let item = self.0.item();
+        words.push_items(self.0.pointer(stream), item);
     }
 }
 
@@ -172,6 +179,8 @@ pub struct Words<'s> {
     words: ArrayVec<u64, WORDS>,
     /// Items of a row, where there are rows.
     row: Option<usize>,
+    /// Which item has index 0 in each dimension, along an axis.
+    first: usize,
     /// How arrays with strides of their own lie, and how many of them there are so far.
     layout: Option<&'s ColumnLayout>,
     strided: usize,
@@ -189,12 +198,23 @@ impl<'s> Words<'s> {
     /// Of rows, or of columns along an axis, of `row` items; with the layout of the arrays that have strides of their
     /// own.
     pub(crate) fn new(row: Option<usize>, layout: Option<&'s ColumnLayout>) -> Self {
-        Words { words: ArrayVec::new(), row, layout, strided: 0, guards: ArrayVec::new() }
+        Words { words: ArrayVec::new(), row, first: 0, layout, strided: 0, guards: ArrayVec::new() }
+    }
+
+    /// The same where this item has index 0 in each dimension.
+    pub(crate) fn with_first(self, first: usize) -> Self {
+        Words { first, ..self }
     }
 
     /// The items of a row; without rows all `items`.
     pub(crate) fn push_row(&mut self, items: usize) {
         self.push(self.row.unwrap_or(items) as u64);
+    }
+
+    /// The next array of items of `bytes` bytes that lies as the axis says: the address of its first element, from which
+    /// kernels count.
+    pub(crate) fn push_items(&mut self, (items, guard): (sys::CUdeviceptr, SyncOnDrop<'s>), bytes: usize) {
+        self.push_pointer((items + (self.first * bytes) as u64, guard));
     }
 
     /// The next array that has strides of its own, with items of `bytes` bytes: the address of its first element, and

@@ -305,7 +305,13 @@ impl<'a> DeviceCall<'a> {
         }
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (stream, row) = (self.stream(), self.row());
-        let (mut reading, mut writing) = (Words::new(row, own.as_ref()), Words::new(None, None));
+        // Results of reductions do not lie as the axis says.
+        let [first, first_result] = match self.axis.as_deref() {
+            Some(along) if request.reduction.is_some() => [along.layout().firsts()[0], 0],
+            along => along.map_or([0; 2], |along| along.layout().firsts()),
+        };
+        let mut reading = Words::new(row, own.as_ref()).with_first(first);
+        let mut writing = Words::new(None, None).with_first(first_result);
         if let Some(input) = input {
             input.words(stream, &mut reading);
         }

@@ -203,6 +203,9 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// let mut buffer = matrix;
     /// sums.along(every_second).run_in_place(&mut buffer)?;
     /// assert_eq!(buffer, [1, 2, 3, 5, 5, 9]);
+    /// // The view `matrix[::-1]` of numpy, where it lies: its first row is the last one in memory.
+    /// let inverted = Axis::of(&[2, 3], 0)?.input_strides(&[-3, 1])?;
+    /// assert_eq!(sums.along(inverted).run(&matrix)?, [4, 5, 6, 5, 7, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
@@ -274,9 +277,10 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// `ndarray` arrays, with the feature `ndarray`, have a shape, so that the number of the axis is enough; below 0 it
     /// counts from the end. New results are arrays of the same dimensions, and those of a reduction have one less; new
     /// totals are a `Vec`, in the order of a reduction's results. Arrays that fill their memory are scanned where they
-    /// are. Views that leave gaps or have an axis inverted are copied, and so are arrays of one call that lie
-    /// differently; slices among them are in standard order, the last index the fastest. An array of one dimension
-    /// needs no axis.
+    /// are, with inverted axes, too. New results lie in memory as the elements do, inverted where these are. Views that
+    /// leave gaps are copied, and so are arrays of one call that lie differently; slices among them are in standard
+    /// order, the last index the fastest. An array of one dimension needs no axis; without one an inverted array is
+    /// copied.
     ///
     /// ```
     /// # #[cfg(feature = "ndarray")] mod example {

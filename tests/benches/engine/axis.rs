@@ -195,12 +195,12 @@ fn launch<T>(
 /// Compares some columns with those of a plain loop.
 fn compare<Op: TestOperator>(axis: &Axis, block: &[Op::Item], output: &[Op::Item]) -> Outcome {
     let (strides, shape) = (axis.both_strides().0, axis.shape());
-    let (step, length) = (strides[axis.axis()], shape[axis.axis()]);
+    let (step, length) = (strides[axis.axis()].unsigned_abs(), shape[axis.axis()]);
     let outer = if axis.axis() == 0 { 1 } else { shape[0] };
     let op = Op::new();
     let bytes = |item: &Op::Item| scan_runtime::__private::bytes_of(item);
     for sampled in 0..(COMPARED / length).clamp(1, 64) {
-        let first = sampled % outer * strides[0] + sampled * 7919 % step;
+        let first = sampled % outer * strides[0].unsigned_abs() + sampled * 7919 % step;
         let mut prefix = None;
         for row in 0..length {
             let place = first + row * step;

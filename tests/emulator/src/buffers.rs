@@ -78,7 +78,8 @@ impl Buffers {
     /// One array of the input and one of the output, which may be the same.
     fn add_input_and_output(&mut self, machine: &mut Machine, memory: &Memory<'_>) {
         let in_place = memory.output_bytes.is_none();
-        let input = Buffer::initialised("input", memory.input.to_vec()).at(memory.input_offset);
+        let input = Buffer::initialised("input", memory.input.to_vec());
+        let input = input.given(memory.input_offset, memory.input_first);
         let input = if in_place { input } else { input.read_only() };
         let number = self.add(machine, Argument::Input, input);
         match memory.output_bytes {
@@ -87,7 +88,7 @@ impl Buffers {
                     Some(byte) => Buffer::initialised("output", vec![byte; bytes]),
                     None => Buffer::uninitialised("output", bytes),
                 };
-                self.add(machine, Argument::Output, output.at(memory.output_offset));
+                self.add(machine, Argument::Output, output.given(memory.output_offset, memory.output_first));
             }
             None => self.numbers.push((Argument::Output, number)),
         }
@@ -99,15 +100,14 @@ impl Buffers {
             [(Argument::Input, "input", arrays.inputs), (Argument::Output, "output", arrays.outputs)]
         {
             let (mut numbers, mut words) = (Vec::new(), Vec::new());
-            // Adds a pointer to a byte of a buffer.
-            let mut add = |buffer, first: usize, words: &mut Vec<u8>| {
+            let mut add = |buffer, words: &mut Vec<u8>| {
                 machine.memory.push(buffer);
                 let buffer = machine.memory.len() as u32;
-                words.extend((u128::from(buffer) | (first as u128) << 64).to_le_bytes());
+                words.extend(u128::from(buffer).to_le_bytes());
                 buffer
             };
             for (index, array) in arrays.iter().enumerate() {
-                let Array { bytes, item, offset, kind } = array;
+                let Array { bytes, item, offset, first, kind } = array;
                 let name = format!("{what}[{index}]");
                 let buffer = match (argument, kind) {
                     (_, ArrayKind::NoMemory) => {
@@ -118,18 +118,16 @@ impl Buffers {
                     (_, ArrayKind::Slice) if !keeps => Buffer::uninitialised(name, bytes.len()),
                     _ => Buffer::initialised(name, bytes.clone()),
                 };
-                let first = if let ArrayKind::Followed(first, _) = kind { *first } else { 0 };
-                numbers.push(add(buffer.at(*offset), first, &mut words));
+                numbers.push(add(buffer.given(*offset, *first), &mut words));
                 if matches!(kind, ArrayKind::Places(_) | ArrayKind::Computed) {
                     words.extend(((bytes.len() / item) as u64).to_le_bytes());
                 }
-                if let ArrayKind::Followed(_, bytes) = kind {
+                if let ArrayKind::Followed(bytes) = kind {
                     words.extend(bytes);
                 }
                 if let ArrayKind::Places(places) = kind {
                     add(
                         Buffer::initialised(format!("places of {what}[{index}]"), places.clone()).read_only(),
-                        0,
                         &mut words,
                     );
                 }

@@ -205,7 +205,11 @@ pub struct Memory<'a> {
     pub input_offset: usize,
     /// The same for the output.
     pub output_offset: usize,
-    /// The same for the source of segment heads.
+    /// Which byte of the input kernels are given the address of.
+    pub input_first: usize,
+    /// The same for the output.
+    pub output_first: usize,
+    /// The same as `input_offset` for the source of segment heads.
     pub heads_offset: usize,
 }
 
@@ -229,6 +233,8 @@ pub struct Array {
     pub item: usize,
     /// How many bytes beyond an aligned address it begins.
     pub offset: usize,
+    /// Which byte of it kernels are given the address of.
+    pub first: usize,
     /// Whether kernels take it as a pointer, or as something else.
     pub kind: ArrayKind,
 }
@@ -246,8 +252,8 @@ pub enum ArrayKind {
     Computed,
     /// Of the input the number 0, of the output nothing. It holds nothing.
     NoMemory,
-    /// Of the input: a pointer to this byte of it, and these bytes behind the pointer.
-    Followed(usize, Vec<u8>),
+    /// Of the input: a pointer, and these bytes behind it.
+    Followed(Vec<u8>),
 }
 
 /// The arrays of a scan that has several.

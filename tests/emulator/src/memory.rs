@@ -163,6 +163,11 @@ impl Buffer {
         self.cells[start / self.grain..end / self.grain].iter_mut().for_each(|cell| cell.write_line = ATOMIC);
     }
 
+    /// The same at this address, of which kernels are given the address of this byte.
+    pub(super) fn given(self, address: usize, first: usize) -> Self {
+        self.at(address + first).from(-(first as i64))
+    }
+
     /// The same, of which the bytes begin at this offset.
     pub(super) fn from(mut self, first: i64) -> Self {
         self.first = first;

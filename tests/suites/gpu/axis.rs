@@ -3,7 +3,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{Axis, Error, PlanError, ScanKind, Scanner, arrays, half::f16, ops};
 use scan_tests::{
-    axes::{Case, fault_of_reductions, not_contiguous, strided},
+    axes::{Case, drawn, fault_of_reductions, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, first_difference, mixed},
     reference::{self, WAYS},
@@ -34,7 +34,7 @@ pub(crate) fn add(trials: &mut Trials) {
     // Its kernels take the longest to compile.
     trials.add("axis: MatrixProduct<8>", || of::<MatrixProduct<8>>(&SHAPES[2..4]));
     trials.add("axis_of_arrays_that_are_not_contiguous", || {
-        for (index, axis) in not_contiguous().into_iter().enumerate() {
+        for (index, axis) in not_contiguous().into_iter().chain((0..40).map(drawn)).enumerate() {
             check::<Interval>(axis.clone(), index, false)?;
             check::<ops::Sum<u8>>(axis, index, true)?;
         }
@@ -219,7 +219,8 @@ fn of_several_arrays() -> Outcome {
     ];
     let axes = shapes.into_iter().map(|(shape, axis)| Ok(Axis::of(shape, axis)?));
     let padded = strided(&[70, 6], 0, &[8, 1], &[6, 1]);
-    for (index, axis) in axes.chain([Ok::<_, Error>(padded)]).enumerate() {
+    let inverted = strided(&[3, 700, 8], 1, &[-5600, 8, 1], &[5600, -8, 1]);
+    for (index, axis) in axes.chain([Ok::<_, Error>(padded), Ok(inverted)]).enumerate() {
         let axis = axis?;
         let (kind, with_initial_value) = WAYS[index % WAYS.len()];
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
@@ -264,7 +265,8 @@ fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let axes = shapes.iter().map(|(shape, axis)| Ok(Axis::of(shape, *axis)?));
     let transposed = strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]);
-    for (index, axis) in axes.chain([Ok::<_, Error>(transposed)]).enumerate() {
+    let inverted = strided(&[6, 70, 4], 1, &[-280, -4, 1], &[-280, -4, 1]);
+    for (index, axis) in axes.chain([Ok::<_, Error>(transposed), Ok(inverted)]).enumerate() {
         let axis = axis?;
         let (kind, with_values) = WAYS[(index + 1) % WAYS.len()];
         let reversed = index % 3 == 1;

@@ -274,6 +274,8 @@ fn chunks_of_columns() -> Outcome {
         Axis::of(&[1, 90_000, 1], 1)?,
         apart,
         longer,
+        Axis::of(&[30_000, 5], 0)?.input_strides(&[-5, 1])?.output_strides(&[5, -1])?,
+        Axis::of(&[3, 5_000, 7], 1)?.strides(&[-35_000, -7, 1])?,
     ] {
         let input = inputs::<PolynomialHash>(axis.input_len());
         let inputs = arrays(&input);

@@ -6,7 +6,7 @@
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
 use scan_runtime::{ScanKind, ScanOp, ops};
 use scan_tests::{
-    axes::{elements, not_contiguous, strided},
+    axes::{drawn, elements, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{ColumnsProgram, Emulator, Module},
     extent::compiled,
@@ -143,7 +143,7 @@ fn planned_shapes_match_the_reference() {
     }
 }
 
-/// Arrays that are not contiguous: padded rows, transposed, every second column, and repeated input.
+/// Arrays that are not contiguous: padded rows, transposed, every second column, inverted, and repeated input.
 #[test]
 fn strided_arrays_match_the_reference() {
     let program = program::<Interval>(SHAPES[1], (ScanKind::Inclusive, false), false);
@@ -156,6 +156,9 @@ fn strided_arrays_match_the_reference() {
             false => program.verify(&emulator, axis, &input, (0, 0)),
         };
         result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+    }
+    for (seed, axis) in (0..40).map(|seed| (seed, drawn(seed))) {
+        verify(&program, &axis, seed, |emulator| emulator.check(adjacent)).unwrap();
     }
     let repeated = strided(&[70, 6], 0, &[1, 0], &[6, 1]);
     let input: Vec<_> = (0..70).map(Interval::input).collect();
@@ -181,8 +184,12 @@ fn several_arrays_match_the_reference() {
         let axes =
             [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![6, 64], 0), (vec![3, 9], 1)];
         let axes = axes.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
-        let padded = strided(&[70, 6], 0, &[8, 1], &[6, 1]);
-        for (seed, axis) in axes.chain([padded]).enumerate() {
+        let others = [
+            strided(&[70, 6], 0, &[8, 1], &[6, 1]),
+            strided(&[147, 38], 0, &[-38, 1], &[38, -1]),
+            strided(&[3, 49, 32], 1, &[-1568, 32, 1], &[1568, -32, 1]),
+        ];
+        for (seed, axis) in axes.chain(others).enumerate() {
             let input = Op::inputs(axis.input_len(), seed as u64);
             let offsets: &[usize] = [&[][..], &[0, 0, 0, 1], &[8, 4, 16], &[0, 1]][(seed + number) % 4];
             let result = program.verify_columns(&emulator(mixed((8 * number + seed) as u64)), &axis, &input, offsets);
@@ -226,7 +233,9 @@ fn reductions_of_columns_match_the_reference() {
         let shape = SHAPES[1 + number as usize];
         let program = ColumnsProgram::new(Op::new(), &spec, None, &overrides(shape), shaped(shape)).unwrap();
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
-        for (seed, axis) in [Axis::of(&[147, 38], 0), Axis::of(&[3, 49, 32], 1)].into_iter().enumerate() {
+        let inverted = strided(&[3, 49, 32], 1, &[1568, -32, 1], &[1568, 32, 1]);
+        let axes = [Axis::of(&[147, 38], 0), Axis::of(&[3, 49, 32], 1), Ok(inverted)];
+        for (seed, axis) in axes.into_iter().enumerate() {
             let axis = axis.unwrap();
             let input = Op::inputs(axis.len(), seed as u64);
             let values = vec![Op::initial_value(); axis.columns()];
@@ -275,6 +284,16 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
             let emulator = emulator(mixed((8 * number + seed) as u64));
             let result = program.verify_kinds(&emulator, &axis, &input, None, offsets, own);
             result.unwrap_or_else(|error| panic!("{axis:?}, {own:?}: {error}\n{}", program.plan));
+            // The same with slices, neighbours and results that are inverted themselves.
+            let signs = |strides: &[isize], turn: usize| -> Vec<isize> {
+                let inverted =
+                    |(k, stride): (usize, &isize)| if (k + turn).is_multiple_of(2) { -stride } else { *stride };
+                strides.iter().enumerate().map(inverted).collect()
+            };
+            let (strides, _) = axis.both_strides();
+            let inverted = strided(shape, axis.axis(), &signs(strides, seed), &signs(strides, number));
+            let result = program.verify_kinds(&emulator, &inverted, &input, None, offsets, own);
+            result.unwrap_or_else(|error| panic!("{inverted:?}, {own:?}: {error}\n{}", program.plan));
         }
     }
     of::<Recurrence>(0, &[Strided, Slice]);
@@ -366,8 +385,13 @@ fn initial_values_and_totals_of_each_column_match_the_reference() {
         let program = each_program::<Interval>(shape, way, reversed);
         let contiguous = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![9, 8], 0)];
         let contiguous = contiguous.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
-        let transposed = [strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]), strided(&[70, 6], 0, &[8, 1], &[6, 1])];
-        for (seed, axis) in contiguous.chain(transposed).enumerate() {
+        let others = [
+            strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]),
+            strided(&[70, 6], 0, &[8, 1], &[6, 1]),
+            strided(&[2, 2, 35, 34], 2, &[-2380, 1190, 34, 1], &[2380, -1190, -34, 1]),
+            strided(&[6, 70, 4], 1, &[-1, -24, 6], &[1, 24, -6]),
+        ];
+        for (seed, axis) in contiguous.chain(others).enumerate() {
             let length = axis.shape()[axis.axis()] as u64;
             // The value stands before the first element in the order of the scan.
             let apart = 1 << 20;

@@ -75,8 +75,8 @@ fn along_an_axis<Op: Operator>(cell: &Cell, index: usize) -> ColumnsProgram<Op> 
 }
 
 fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, program: &ColumnsProgram<Op>, index: usize) {
-    for (run, len) in [1, 1_205, 362].into_iter().enumerate() {
-        let axis = Cell::axis(len);
+    let axes = [1, 1_205, 362].map(Cell::axes).into_iter().enumerate();
+    for (run, axis) in axes.flat_map(|(run, axes)| axes.map(|axis| (run, axis))) {
         let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
         let values = (cell.begins == Begins::WithItsOwn).then_some(&values[..]);
         let emulator = Emulator::new(mixed((index + run) as u64)).resident_blocks([2, 7, 1][run]);

@@ -7,7 +7,7 @@ use scan_runtime::{
 };
 use scan_tests::columns::Recurrence;
 
-use crate::kinds::{Kinds, OnStream, floats, lasts, scanner, zeros};
+use crate::kinds::{Kinds, OnStream, Outcome, floats, lasts, scanner, zeros};
 
 /// An array of so many elements.
 const LEN: usize = 6_400;
@@ -21,6 +21,11 @@ pub(crate) fn add(kinds: &mut Kinds) {
     host_columns(kinds);
     device(kinds);
     device_columns(kinds);
+}
+
+/// Results in device memory, which the recording driver has copied from the elements.
+fn same(found: &[u32], expected: &[u32]) -> Outcome {
+    if found == expected { Ok(()) } else { Err(format!("{found:?}, not {expected:?}").into()) }
 }
 
 fn host(kinds: &mut Kinds) {
@@ -98,6 +103,29 @@ fn host(kinds: &mut Kinds) {
         let sums = sums.along(Axis::of(&SHAPE, 0)?.strides(&[1, 100])?);
         let input = floats(LEN);
         calls.gives(&input, || sums.run(&input))
+    });
+    kinds.add(
+        "host_axis_inverted",
+        "axis([100, 64], 0) with strides of -64 and 1 in the input, and of 64 and -1 in the output",
+        |calls| {
+            let sums = scanner()?.scan(ops::sum::<f32>());
+            let sums = sums.along(Axis::of(&SHAPE, 0)?.input_strides(&[-64, 1])?.output_strides(&[64, -1])?);
+            let input = floats(LEN);
+            // Both dimensions the other way round: all elements are.
+            calls.gives(&input.iter().rev().copied().collect(), || sums.run(&input))
+        },
+    );
+    kinds.add("host_axis_inverted_gaps", "axis([100, 64], 0) in rows of 70 results, from the last one on", |calls| {
+        let sums = scanner()?.scan(ops::sum::<f32>());
+        let axis = Axis::of(&SHAPE, 0)?.output_strides(&[-70, 1])?;
+        let sums = sums.along(axis.clone());
+        let (input, mut output) = (floats(LEN), vec![0.0; axis.output_len()]);
+        let mut expected = output.clone();
+        input.chunks(64).rev().enumerate().for_each(|(row, found)| expected[70 * row..][..64].copy_from_slice(found));
+        calls.gives(&expected, || {
+            zeros(&mut output);
+            sums.run_into(&input, &mut output).map(|()| output.clone())
+        })
     });
     kinds.add("host_axis_of_ndarray", "sums.along(1).run(&array) of an `ndarray` array of three dimensions", |calls| {
         let sums = scanner()?.scan(ops::sum::<f32>());
@@ -273,6 +301,34 @@ fn device_columns(kinds: &mut Kinds) {
             let strides = [-(SHAPE[1] as isize), 1];
             let scan = scan.on(&on.stream).along(axis);
             calls.launches(1, || scan.run_into((strided(&gates, &strides), &tokens), &mut states))
+        },
+    );
+    kinds.add(
+        "device_axis_inverted_both",
+        "axis([100, 64], 0) with strides of -64 and 1 in the input, and of 64 and -1 in the output; in place; reduced",
+        |calls| {
+            let on = OnStream::new()?;
+            let (gates, tokens) = (vec![3_u32; LEN], (0..LEN as u32).collect::<Vec<_>>());
+            let axis = || Axis::of(&SHAPE, 0)?.input_strides(&[-64, 1]);
+            let scan = on.scanner.scan(Recurrence);
+            let (gates, tokens) = (on.slice("gates", &gates)?, on.slice("tokens", &tokens)?);
+            let mut states = on.slice("states", &[0_u32; LEN])?;
+            let both = axis()?.output_strides(&[64, -1])?;
+            // The last array of the input is copied, by its strides to theirs.
+            let inputs = (previous(&gates, 7), &tokens);
+            calls.launches(1, || scan.on(&on.stream).along(both.clone()).run_into(inputs, &mut states))?;
+            let expected: Vec<u32> = (0..LEN as u32).rev().collect();
+            same(&on.stream.clone_dtoh(&states)?, &expected)?;
+            let sums = on.scanner.scan(ops::sum::<u32>());
+            let mut buffer = on.slice("buffer", &expected)?;
+            let alike = Axis::of(&SHAPE, 0)?.strides(&[-64, -1])?;
+            calls.launches(1, || sums.on(&on.stream).along(alike.clone()).run_in_place(&mut buffer))?;
+            same(&on.stream.clone_dtoh(&buffer)?, &expected)?;
+            // The last element of a column is the first one in memory. Results do not lie as the axis says.
+            let sum = on.scanner.reduce(ops::sum::<u32>());
+            let mut last = on.slice("last", &[0_u32; 64])?;
+            calls.launches(1, || sum.on(&on.stream).along(both.clone()).run_into(&tokens, &mut last))?;
+            same(&on.stream.clone_dtoh(&last)?, &(0..64).collect::<Vec<_>>())
         },
     );
     kinds.add("device_axis_strided", "(strided(&gates, [1, 0]), previous(&tokens, 7))", |calls| {

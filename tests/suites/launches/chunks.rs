@@ -164,6 +164,31 @@ fn others(kinds: &mut Kinds) {
         let input = floats(LEN);
         calls.gives(&input, || sums.run(&input))
     });
+    kinds.add(
+        "chunks_axis_inverted",
+        "axis([200, 50], 0) with strides of -50 and 1 in the input, and of 50 and -1 in the output, in chunks",
+        |calls| {
+            let sums = scanner_with(staging())?.scan(ops::sum::<f32>());
+            let sums = sums.along(Axis::of(&[200, 50], 0)?.input_strides(&[-50, 1])?.output_strides(&[50, -1])?);
+            let input = floats(LEN);
+            calls.gives(&input.iter().rev().copied().collect(), || sums.run(&input))
+        },
+    );
+    kinds.add(
+        "chunks_axis_inverted_each",
+        "axis([4, 50, 50], 1), inverted along the first dimension and in place, with totals, in chunks",
+        |calls| {
+            let (input, mut totals) = (floats(LEN), floats(200));
+            let sums = scanner_with(staging())?.scan(ops::sum::<f32>());
+            let sums = sums.along(Axis::of(&[4, 50, 50], 1)?.strides(&[-2_500, 50, 1])?);
+            let lasts: Vec<f32> = (0..4).rev().flat_map(|part| input[part * 2_500 + 2_450..][..50].to_vec()).collect();
+            let mut buffer = input.clone();
+            calls.gives(&(input.clone(), lasts), || {
+                sums.clone().totals_into(&mut totals).run_in_place(&mut buffer)?;
+                Ok::<_, Error>((buffer.clone(), totals.clone()))
+            })
+        },
+    );
     kinds.add("chunks_axis_each", "axis([4, 50, 50], 1).init_each(&values).with_totals().run(&input)", |calls| {
         let (input, values) = (floats(LEN), floats(200));
         let sums = scanner_with(staging())?.scan(ops::sum::<f32>());

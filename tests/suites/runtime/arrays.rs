@@ -35,6 +35,8 @@ fn arrays_in_any_memory_order_equal_a_plain_loop() {
         mixed.view(),
         standard.slice(s![1..6;2, .., 1..]),
         standard.slice(s![.., ..;-1, ..]),
+        columns_first.slice(s![..;-1, .., ..;-1]),
+        mixed.slice(s![..;-1, ..;-1, ..;-1]),
         standard.slice(s![.., 2..3, ..;-1]),
         standard.slice(s![3..3, .., ..]),
     ];
@@ -44,8 +46,7 @@ fn arrays_in_any_memory_order_equal_a_plain_loop() {
             let found = scan.along(axis).run(view).unwrap();
             assert_eq!(found, expected, "view {number}, axis {axis}");
             // New results lie in memory as the elements do.
-            if !view.is_empty() && view.to_slice_memory_order().is_some() && view.strides().iter().all(|step| *step > 0)
-            {
+            if !view.is_empty() && view.to_slice_memory_order().is_some() {
                 assert_eq!(found.strides(), view.strides(), "view {number}, axis {axis}");
             }
             let totals = reduce.along(Axis(axis)).run(*view).unwrap();

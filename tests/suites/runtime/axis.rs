@@ -3,12 +3,12 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, ScanKind, Scanner, arrays, ops, scan_op};
 use scan_tests::{
-    axes::{Case, fault_of_reductions, not_contiguous, strided},
+    axes::{Case, drawn, fault_of_reductions, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     configure,
     lifting::inputs,
     machines::Coder,
-    operators::{Bytes3Sum, Interval, MapU32, MatrixProduct, TakeLeft, TestOperator, first_difference},
+    operators::{AffineU32, Bytes3Sum, Interval, MapU32, MatrixProduct, TakeLeft, TestOperator, first_difference},
     reference::{self, WAYS},
 };
 
@@ -47,6 +47,86 @@ fn equals_a_plain_loop() {
     of::<Bytes3Sum>();
     of::<ops::Sum<u8>>();
     of::<MatrixProduct<3>>();
+}
+
+/// Arrays in any order of their dimensions, with gaps or without, inverted along any of them, on either side.
+#[test]
+fn arrays_with_strides_of_any_sign_equal_a_plain_loop() {
+    let scanner = Scanner::cpu();
+    for seed in 0..400 {
+        let axis = drawn(seed);
+        let case = Case::<Interval>::new(&scanner, axis.clone(), WAYS[seed as usize % 4], seed / 4 % 2 == 1);
+        assert_eq!(case.fault_on_host().unwrap(), None, "seed {seed}");
+        assert_eq!(fault_of_reductions::<MatrixProduct<3>>(&scanner, &axis).unwrap(), None, "seed {seed}");
+        let spec = if seed % 5 < 2 { ScanSpec::inclusive().reverse() } else { ScanSpec::exclusive() };
+        let input: Vec<_> = (0..axis.input_len() as u64).map(AffineU32::input).collect();
+        let values: Vec<_> = (0..axis.columns() as u64).map(|column| AffineU32::input(7 * column + 3)).collect();
+        let mut expected: Vec<_> = (0..axis.output_len() as u64).map(|gap| AffineU32::input(5 * gap)).collect();
+        let (mut output, mut totals) = (expected.clone(), values.clone());
+        let expected_totals = reference::scan_axis_each(&AffineU32, &spec, Some(&values), &axis, &input, &mut expected);
+        let scan = if spec.reversed { scanner.scan(AffineU32).reverse() } else { scanner.scan(AffineU32).exclusive() };
+        let along = scan.along(axis.clone()).init_each(&values);
+        along.clone().totals_into(&mut totals).run_into(&input, &mut output).unwrap();
+        let wrong = (first_difference(&output, &expected), first_difference(&totals, &expected_totals));
+        assert_eq!(wrong, (None, None), "seed {seed}, {axis:?}, {spec}");
+        if axis.lies_the_same() {
+            let (mut buffer, mut expected) = (input.clone(), input.clone());
+            reference::scan_axis_each(&AffineU32, &spec, Some(&values), &axis, &input, &mut expected);
+            along.run_in_place(&mut buffer).unwrap();
+            assert_eq!(first_difference(&buffer, &expected), None, "seed {seed}, {axis:?}, {spec}, in place");
+        }
+    }
+}
+
+/// As many elements as several threads share.
+#[test]
+fn long_inverted_arrays_equal_a_plain_loop() {
+    let scanner = Scanner::cpu();
+    for (index, axis) in [
+        strided(&[400, 300], 0, &[-300, 1], &[300, -1]),
+        strided(&[400, 300], 0, &[-300, 1], &[-300, 1]),
+        strided(&[40, 30, 100], 1, &[-3_000, 100, -1], &[-3_100, -100, 1]),
+        strided(&[300, 400], 1, &[-400, -1], &[400, 1]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let case = Case::<Interval>::new(&scanner, axis, WAYS[index], index % 2 == 1);
+        assert_eq!(case.fault_on_host().unwrap(), None);
+    }
+}
+
+/// Neighbours of items, and arrays with strides of their own, follow the signs of the axis.
+#[test]
+fn kinds_of_arrays_lie_as_an_inverted_axis_says() {
+    let scan = Scanner::cpu().scan(Recurrence);
+    let (items, tokens) = ([2, 3, 5, 7, 11, 13], [1, 0, 2, 1, 3, 1]);
+    for strides in [[3, 1], [-3, 1], [3, -1], [-3, -1]] {
+        let axis = strided(&[2, 3], 0, &strides, &strides);
+        let place = |i: usize, j: usize| {
+            let [i, j] = [if strides[0] < 0 { 1 - i } else { i }, if strides[1] < 0 { 2 - j } else { j }];
+            3 * i + j
+        };
+        for after in [false, true] {
+            let (mut wanted, mut found) = ([0; 6], [0; 6]);
+            let mut neighbours = [9; 6];
+            (0..3).for_each(|j| neighbours[place(usize::from(!after), j)] = items[place(usize::from(after), j)]);
+            scan.along(axis.clone()).run_into((&neighbours, &tokens), &mut wanted).unwrap();
+            let along = scan.along(axis.clone());
+            match after {
+                true => along.run_into((arrays::next(&items, 9), &tokens), &mut found),
+                false => along.run_into((arrays::previous(&items, 9), &tokens), &mut found),
+            }
+            .unwrap();
+            assert_eq!(found, wanted, "{strides:?}, {after}");
+        }
+        let (mut wanted, mut found) = ([0; 6], [0; 6]);
+        let mut repeated = [0; 6];
+        (0..6).for_each(|k| repeated[place(k / 3, k % 3)] = items[2 - k % 3]);
+        scan.along(axis.clone()).run_into((&repeated, &tokens), &mut wanted).unwrap();
+        scan.along(axis).run_into((arrays::strided(&items[..3], &[0, -1]), &tokens), &mut found).unwrap();
+        assert_eq!(found, wanted, "{strides:?}");
+    }
 }
 
 #[test]
@@ -157,6 +237,7 @@ fn several_arrays_equal_a_plain_loop() {
         strided(&[70, 6], 0, &[1, 70], &[6, 1]),
         strided(&[70, 6], 0, &[8, 1], &[7, 1]),
         strided(&[3, 20, 6], 1, &[180, 6, 1], &[180, 6, 1]),
+        strided(&[3, 20, 6], 1, &[-180, 6, -1], &[120, -6, 1]),
     ];
     for (index, axis) in contiguous.chain(strided).enumerate() {
         let (reversed, with_initial_value) = (index.is_multiple_of(2), index % 3 == 1);

@@ -190,7 +190,7 @@ impl DistantColumns {
         let (inputs, outputs) = self.axis.both_strides();
         let inner = extents(self.far)[1] as u64;
         let place =
-            |column: u64, strides: &[usize]| column / inner * strides[0] as u64 + column % inner * strides[1] as u64;
+            |column: u64, strides: &[isize]| column / inner * strides[0] as u64 + column % inner * strides[1] as u64;
         let [from, to] = [inputs, outputs].map(|strides| place(first, strides));
         let nothing = AffineU32::input(7);
         let mut input = vec![nothing; self.axis.input_len() - from as usize];

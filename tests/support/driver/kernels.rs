@@ -194,24 +194,31 @@ impl Launch<'_> {
             for dimension in 0..*dimensions as usize {
                 let index = left % extents[dimension];
                 left /= extents[dimension];
-                from += index * of_input[dimension];
-                to += index * of_output[dimension];
-                value += index * of_values[dimension];
+                from = place(from, index, of_input[dimension]);
+                to = place(to, index, of_output[dimension]);
+                value = place(value, index, of_values[dimension]);
             }
             for (input, output) in &pairs {
-                (0..*length).for_each(|i| copy(state, *input, from + i * input_step, *output, to + i * output_step));
+                (0..*length).for_each(|i| {
+                    copy(state, *input, place(from, i, *input_step), *output, place(to, i, *output_step))
+                });
             }
             if let (Some(totals), Some(last)) = (totals, last) {
-                copy(state, last, from + (length - 1) * input_step, totals, value);
+                copy(state, last, place(from, length - 1, *input_step), totals, value);
             }
         }
         Some(())
     }
 }
 
+/// The place so many strides after the first one; a stride may be the bits of a negative number.
+fn place(first: u64, index: u64, stride: u64) -> u64 {
+    first.wrapping_add(index.wrapping_mul(stride))
+}
+
 /// Copies one item, if both arrays have items of this size.
-fn copy(state: &mut State, from: Array, index: u64, to: Array, place: u64) {
+fn copy(state: &mut State, from: Array, index: u64, to: Array, at: u64) {
     if from.item == to.item {
-        state.copy(from.at + index * from.item as u64, to.at + place * to.item as u64, from.item);
+        state.copy(place(from.at, index, from.item as u64), place(to.at, at, to.item as u64), from.item);
     }
 }

@@ -53,30 +53,20 @@ const UNTOUCHED: u8 = 0xa5;
 
 /// Which elements of the memory of the output are results.
 fn results(axis: &Axis) -> Vec<bool> {
-    let (_, strides) = axis.both_strides();
+    let place = reference::places(axis, axis.both_strides().1);
     let mut is_result = vec![false; axis.output_len()];
     for column in reference::columns(axis) {
-        let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
-        (0..axis.shape()[axis.axis()]).for_each(|row| is_result[first + row * strides[axis.axis()]] = true);
+        (0..axis.shape()[axis.axis()]).for_each(|row| is_result[place(&column, row)] = true);
     }
     is_result
 }
 
-/// The place in memory of each item of the input with other strides, by its place with those of the axis. The first
-/// element is at place `first`.
-fn places(axis: &Axis, first: usize, strides: &[isize]) -> Vec<usize> {
-    let (own, _) = axis.both_strides();
+/// The place in memory of each item of the input with other strides, by its place with those of the axis.
+fn places(axis: &Axis, strides: &[isize]) -> Vec<usize> {
+    let (own, other) = (reference::places(axis, axis.both_strides().0), reference::places(axis, strides));
     let mut places = vec![0; axis.input_len()];
-    let own: Vec<isize> = own.iter().map(|stride| *stride as isize).collect();
-    let at = |index: &[usize], first: usize, strides: &[isize]| {
-        let steps = index.iter().zip(strides).map(|(index, stride)| *index as isize * stride);
-        (first as isize + steps.sum::<isize>()) as usize
-    };
-    for mut index in reference::columns(axis) {
-        for row in 0..axis.shape()[axis.axis()] {
-            index[axis.axis()] = row;
-            places[at(&index, 0, &own)] = at(&index, first, strides);
-        }
+    for column in reference::columns(axis) {
+        (0..axis.shape()[axis.axis()]).for_each(|row| places[own(&column, row)] = other(&column, row));
     }
     places
 }
@@ -90,10 +80,10 @@ fn along(axis: &Axis, after: bool) -> Vec<Option<usize>> {
     let edge = if after { axis.shape()[axis.axis()] - 1 } else { 0 };
     let neighbour = |(place, row): (usize, usize)| match (row == edge, after) {
         (true, _) => None,
-        (false, true) => Some(place + step),
-        (false, false) => place.checked_sub(step),
+        (false, true) => place.checked_add_signed(step),
+        (false, false) => place.checked_add_signed(-step),
     };
-    let rows = places(axis, 0, &of_row);
+    let rows = places(axis, &of_row);
     let len = rows.len();
     rows.into_iter().enumerate().map(neighbour).map(|found| found.filter(|place| *place < len)).collect()
 }
@@ -234,13 +224,14 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     {
         let (spec, columns, layout) = (&self.plan.spec, axis.columns(), axis.layout_with(own));
         let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
-        let mut array = |(bytes, item): (Vec<u8>, usize)| {
+        let mut array = |(bytes, item): (Vec<u8>, usize), first: usize| {
             let offset = item * offsets.next().unwrap_or_default();
-            Array { bytes, item, offset, ..Array::default() }
+            Array { bytes, item, offset, first: first * item, ..Array::default() }
         };
+        let [first, first_result] = layout.firsts();
         let (mut inputs, mut items, mut strided) = (Vec::new(), Vec::new(), 0);
         for (index, lying) in columns::split(spec.input, input).into_iter().enumerate() {
-            let mut array = array(lying);
+            let mut array = array(lying, first);
             let item = array.item;
             match spec.input_kinds.of(index) {
                 kind @ (ArrayKind::Previous | ArrayKind::Next) => {
@@ -248,15 +239,16 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
                     let found = along(axis, kind == ArrayKind::Next);
                     items.extend(columns::neighbours(&array.bytes, item, &edge, |place| found[place]));
                     let row = axis.shape()[axis.axis()];
-                    array.kind = Taken::Followed(0, columns::neighbour_words(row, &edge));
+                    array.kind = Taken::Followed(columns::neighbour_words(row, &edge));
                 }
                 ArrayKind::Strided => {
                     let (first, len) = axis.first_and_len(own[strided]).unwrap_or_default();
-                    let found = places(axis, first, own[strided]);
+                    let found = places(axis, own[strided]);
                     items.extend(columns::neighbours(&array.bytes, item, &[], |place| Some(found[place])));
                     let words = layout.strided_words(strided).flat_map(u64::to_le_bytes).collect();
                     array.bytes.truncate(len * item);
-                    array.kind = Taken::Followed(first * item, words);
+                    array.kind = Taken::Followed(words);
+                    array.first = first * item;
                     strided += 1;
                 }
                 _ => items.extend(&array.bytes),
@@ -273,7 +265,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         };
         let items = columns::split::<Op::Output>(spec.output, &[]);
         let outputs = slices(items).map(|(_, item)| (vec![0; axis.output_len() * item], item));
-        let outputs: Vec<_> = outputs.map(&mut array).collect();
+        let outputs: Vec<_> = outputs.map(|lying| array(lying, first_result)).collect();
         let initial_value: Vec<u8> =
             values.unwrap_or(self.initial_value.as_slice()).iter().flat_map(bytes_of).collect();
         let of_one = |arrays: &[Array]| arrays.first().map_or((Vec::new(), 0), |one| (one.bytes.clone(), one.offset));
@@ -424,16 +416,20 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     }
 
     fn run_memory(&self, emulator: &Emulator, layout: &ColumnLayout, memory: Memory<'_>) -> Result<Run, EmulatorError> {
+        let [first, first_result] = layout.firsts();
+        let (input_first, output_first) = (first * size_of::<Op::Input>(), first_result * size_of::<Op::Output>());
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
         // The address of each array, and the words behind it.
         let words = |array: &Array| {
-            let behind = if let Taken::Followed(_, bytes) = &array.kind { bytes.len() / 8 } else { 0 };
-            std::iter::once(array.offset as u64).chain(std::iter::repeat_n(0, behind)).collect::<Vec<_>>()
+            let behind = if let Taken::Followed(bytes) = &array.kind { bytes.len() / 8 } else { 0 };
+            std::iter::once((array.offset + array.first) as u64)
+                .chain(std::iter::repeat_n(0, behind))
+                .collect::<Vec<_>>()
         };
         let addresses = |arrays: &[Array]| arrays.iter().flat_map(words).collect();
         let (inputs, outputs): (Vec<u64>, Vec<u64>) = match memory.arrays {
             Some(Arrays { inputs, outputs }) => (addresses(inputs), addresses(outputs)),
-            None => (vec![memory.input_offset as u64], vec![output_offset as u64]),
+            None => (vec![(memory.input_offset + input_first) as u64], vec![(output_offset + output_first) as u64]),
         };
         let suits = |plan: &ColumnsPlan| plan.suits(layout, &inputs, &outputs);
         let chosen = self.plan.all().into_iter().find(suits).unwrap_or(self.plan.clone());
@@ -443,7 +439,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let schedule = plan.schedule(layout)?;
         let operator = self.op.parameters();
         let layout: Vec<u8> = layout.words().into_iter().flat_map(u64::to_le_bytes).collect();
-        let memory = Memory { operator: operator.bytes(), layout: &layout, ..memory };
+        let memory = Memory { operator: operator.bytes(), layout: &layout, input_first, output_first, ..memory };
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;

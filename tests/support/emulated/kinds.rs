@@ -92,7 +92,7 @@ impl OutputArrays {
                     }
                     wanted.push((results, item));
                     let bytes = vec![UNTOUCHED; count * item];
-                    Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                    Array { bytes, item, offset, first: 0, kind: Taken::Places(bytes_of_places(&places, width)) }
                 }
                 ArrayKind::Computed => {
                     let (count, item) = (len * several + 2, item / several);
@@ -102,7 +102,7 @@ impl OutputArrays {
                         results[place * item..][..item].copy_from_slice(result);
                     }
                     wanted.push((results, item));
-                    Array { bytes: vec![UNTOUCHED; count * item], item, offset, kind: Taken::Computed }
+                    Array { bytes: vec![UNTOUCHED; count * item], item, offset, first: 0, kind: Taken::Computed }
                 }
                 ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
                 _ => {
@@ -110,7 +110,7 @@ impl OutputArrays {
                     let mut bytes = bytes;
                     bytes.resize(room.len(), UNTOUCHED);
                     wanted.push((bytes, item));
-                    Array { bytes: room, item, offset, kind: Taken::Slice }
+                    Array { bytes: room, item, offset, first: 0, kind: Taken::Slice }
                 }
             });
         }
@@ -162,7 +162,13 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     for (&place, found) in places.iter().zip(bytes.chunks_mut(item)) {
                         found.copy_from_slice(&values[place.min(count - 1) * item..][..item]);
                     }
-                    Array { bytes: values, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                    Array {
+                        bytes: values,
+                        item,
+                        offset,
+                        first: 0,
+                        kind: Taken::Places(bytes_of_places(&places, width)),
+                    }
                 }
                 ArrayKind::Previous | ArrayKind::Next => {
                     let rows = self.heads.as_ref().filter(|_| spec.segments == Segments::Rows);
@@ -172,7 +178,7 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     let (found, words) =
                         (columns::neighbours(&bytes, item, &edge, neighbour), columns::neighbour_words(row, &edge));
                     let values = std::mem::replace(&mut bytes, found);
-                    Array { bytes: values, item, offset, kind: Taken::Followed(0, words) }
+                    Array { bytes: values, item, offset, first: 0, kind: Taken::Followed(words) }
                 }
                 ArrayKind::Bits => {
                     // The bits before the first item and behind the last one are set.
@@ -181,15 +187,15 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     for bit in (first..).zip(&bytes).filter_map(|(bit, is_set)| (*is_set == 0).then_some(bit)) {
                         bitmap[bit / 8] &= !(1 << (bit % 8));
                     }
-                    let kind = Taken::Followed(0, (first as u64).to_le_bytes().to_vec());
-                    Array { bytes: bitmap, item, offset, kind }
+                    let kind = Taken::Followed((first as u64).to_le_bytes().to_vec());
+                    Array { bytes: bitmap, item, offset, first: 0, kind }
                 }
                 ArrayKind::NoMemory => {
                     let indices = bytes.chunks_mut(item).enumerate();
                     indices.for_each(|(index, item)| item.copy_from_slice(&index.to_le_bytes()[..item.len()]));
                     Array { kind: Taken::NoMemory, item, ..Array::default() }
                 }
-                _ => Array { bytes: bytes.clone(), item, offset, kind: Taken::Slice },
+                _ => Array { bytes: bytes.clone(), item, offset, first: 0, kind: Taken::Slice },
             };
             inputs.push(array);
             items.extend(bytes);

@@ -96,8 +96,9 @@ pub(super) fn chunks(heads: &Heads<'_>, len: usize, most: usize, order: Order) -
 /// within the other.
 pub(super) fn chunks_of_columns(axis: &Axis, most: usize, order: Order) -> Result<Option<Vec<Chunk>>, Error> {
     let (shape, (inputs, outputs)) = (axis.shape(), axis.both_strides());
-    let reach = |strides: &[usize], from: usize| -> usize {
-        1 + shape.iter().zip(strides).skip(from).map(|(extent, stride)| (extent - 1) * stride).sum::<usize>()
+    let distance = |strides: &[isize], dimension: usize| strides[dimension].unsigned_abs();
+    let reach = |strides: &[isize], from: usize| -> usize {
+        1 + (from..shape.len()).map(|dimension| (shape[dimension] - 1) * distance(strides, dimension)).sum::<usize>()
     };
     let memory = |from: usize| reach(inputs, from).max(reach(outputs, from));
     if axis.is_empty() || memory(0) <= most {
@@ -106,13 +107,13 @@ pub(super) fn chunks_of_columns(axis: &Axis, most: usize, order: Order) -> Resul
     // The first dimension of which one index is small enough.
     let cut = (0..axis.axis()).find(|dimension| memory(dimension + 1) <= most).unwrap_or(axis.axis());
     let nested = |dimension: usize| {
-        let beyond = |strides: &[usize]| strides[dimension] >= reach(strides, dimension + 1);
+        let beyond = |strides: &[isize]| distance(strides, dimension) >= reach(strides, dimension + 1);
         shape[dimension] == 1 || beyond(inputs) && beyond(outputs)
     };
     if !(0..=cut).all(nested) {
         return Ok(None);
     }
-    let step = (most / inputs[cut].max(outputs[cut]).max(1)).clamp(1, shape[cut]);
+    let step = (most / distance(inputs, cut).max(distance(outputs, cut)).max(1)).clamp(1, shape[cut]);
     let columns: usize =
         shape.iter().enumerate().skip(cut + 1).filter(|(k, _)| *k != axis.axis()).map(|(_, n)| n).product();
     let (mut chunks, mut index) = (Vec::new(), vec![0; cut]);
@@ -123,8 +124,14 @@ pub(super) fn chunks_of_columns(axis: &Axis, most: usize, order: Order) -> Resul
             let extents = [&[extent][..], &shape[cut + 1..]].concat();
             let part = Axis::of(&extents, axis.axis() - cut)?;
             let part = part.input_strides(&inputs[cut..])?.output_strides(&outputs[cut..])?;
-            let at = |strides: &[usize]| -> usize {
-                index.iter().chain([&start]).zip(strides).map(|(index, stride)| index * stride).sum()
+            // Where the memory of the part begins: of an inverted dimension, at its last index.
+            let at = |strides: &[isize]| -> usize {
+                let indices = index.iter().map(|&index| index..index + 1).chain(std::iter::once(start..start + extent));
+                let lowest = |(dimension, indices): (usize, Range<usize>)| {
+                    let lowest = if strides[dimension] < 0 { shape[dimension] - indices.end } else { indices.start };
+                    lowest * distance(strides, dimension)
+                };
+                indices.enumerate().map(lowest).sum()
             };
             let (input, output) = (at(inputs), at(outputs));
             let content = match cut == axis.axis() {
@@ -333,6 +340,19 @@ mod tests {
             Axis::of(&[4, 6, 5], 1).unwrap().output_strides(&[64, 8, 1]).unwrap(),
             Axis::of(&[4, 6, 5], 2).unwrap().input_strides(&[30, 5, 1]).unwrap().output_strides(&[70, 11, 2]).unwrap(),
             Axis::of(&[30, 4], 0).unwrap().input_strides(&[9, 2]).unwrap().output_strides(&[5, 1]).unwrap(),
+            Axis::of(&[30, 4], 0).unwrap().strides(&[-4, 1]).unwrap(),
+            Axis::of(&[30, 4], 0).unwrap().strides(&[4, -1]).unwrap(),
+            Axis::of(&[30, 4], 0).unwrap().input_strides(&[-9, 2]).unwrap().output_strides(&[5, -1]).unwrap(),
+            Axis::of(&[30], 0).unwrap().output_strides(&[-1]).unwrap(),
+            Axis::of(&[7, 5, 6], 1).unwrap().input_strides(&[-30, 6, -1]).unwrap(),
+            Axis::of(&[7, 5, 6], 1).unwrap().output_strides(&[-30, -6, 1]).unwrap(),
+            Axis::of(&[4, 6, 5], 2)
+                .unwrap()
+                .input_strides(&[-30, 5, -1])
+                .unwrap()
+                .output_strides(&[-70, -11, 2])
+                .unwrap(),
+            Axis::of(&[2, 3, 20, 3], 2).unwrap().input_strides(&[180, -60, -3, 1]).unwrap(),
         ];
         for axis in &cases {
             let whole = elements(&axis.layout(), 0, 0, 0);
@@ -366,23 +386,29 @@ mod tests {
             }
         }
         let axis = || Axis::of(&[8, 9], 1).unwrap();
-        for transposed in [axis().input_strides(&[1, 8]).unwrap(), axis().output_strides(&[1, 8]).unwrap()] {
+        for transposed in [
+            axis().input_strides(&[1, 8]).unwrap(),
+            axis().output_strides(&[1, 8]).unwrap(),
+            axis().output_strides(&[-1, -8]).unwrap(),
+        ] {
             assert!(chunks_of_columns(&transposed, 10, Order::Forward).unwrap().is_none(), "{transposed:?}");
         }
     }
 
     /// The place of each element and of its result, its column, and its index there.
     fn elements(layout: &ColumnLayout, input: usize, output: usize, column: usize) -> Vec<(usize, usize, usize, u64)> {
-        let mut columns = vec![(input, output, column)];
+        let [first, first_result] = layout.firsts();
+        let place = |first: usize, index: usize, stride: usize| first.wrapping_add(index.wrapping_mul(stride));
+        let mut columns = vec![(input + first, output + first_result, column)];
         for (extent, [from, to, value]) in layout.dimensions() {
-            let place = |&(a, b, c): &(usize, usize, usize)| {
-                (0..extent).map(move |index| (a + index * from, b + index * to, c + index * value))
+            let each = |&(a, b, c): &(usize, usize, usize)| {
+                (0..extent).map(move |index| (place(a, index, from), place(b, index, to), c + index * value))
             };
-            columns = columns.iter().flat_map(place).collect();
+            columns = columns.iter().flat_map(each).collect();
         }
         let [from, to] = layout.steps();
         let along = |&(a, b, c): &(usize, usize, usize)| {
-            (0..layout.length()).map(move |k| (a + k as usize * from, b + k as usize * to, c, k))
+            (0..layout.length()).map(move |k| (place(a, k as usize, from), place(b, k as usize, to), c, k))
         };
         let mut elements: Vec<_> = columns.iter().flat_map(along).collect();
         elements.sort_unstable();
