@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them,
 //! `default` the planner's shapes only; `trace` (the cycles of each phase of look-ahead), `lengths`, `views` (that begin
-//! anywhere, and in place), `axis` (scans along an axis), `rows` (an initial value and a total for each), `operators`
+//! anywhere, and in place), `axis` (scans along an axis), `rows` (an initial value and a total for each), `ranges`
+//! (reductions of them), `operators`
 //! (those of the gallery, `variants` of them, shapes of look-ahead warps in `turns`, other `carries`, only the `longest`
 //! inputs) and `segments` ask for more; `compile` compiles the kernels of `trace` and needs no device. What a shape gives
 //! is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median of several
@@ -192,6 +193,9 @@ fn main() -> Outcome {
     }
     let scanner = Scanner::cuda(0)?;
     println!("{}\n", scanner.backend());
+    if asked_for("ranges") {
+        return rows::ranges_of_all(&scanner);
+    }
     if asked_for("rows") {
         return rows::sweep_all(&scanner);
     }

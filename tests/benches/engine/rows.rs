@@ -1,5 +1,6 @@
 //! Rows with an initial value and a total for each, and segments between offsets, as ratios to a copy of the same
-//! bytes: what both cost, beside the scan without them. `engine -- rows`.
+//! bytes: what both cost, beside the scan without them. `engine -- rows`. Reductions of ranges, as ratios to a copy of
+//! the input, beside those of segments between offsets: `engine -- ranges`.
 
 use scan_runtime::{ScanElement, ScanOp, Scanner, half::f16, ops};
 use scan_tests::operators::{compose, inputs};
@@ -68,4 +69,51 @@ pub(crate) fn sweep_all(scanner: &Scanner) -> Outcome {
     sweep(scanner, "sum of f16", ops::sum::<f16>(), &halves, 1 << 27)?;
     sweep(scanner, "sum of f16", ops::sum::<f16>(), &halves, 1 << 26)?;
     sweep(scanner, "affine pairs of f32", compose, &inputs::<compose>(BLOCK), 1 << 26)
+}
+
+/// Elements of a range; the last is the whole input.
+const RANGES: [usize; 8] = [4, 16, 64, 1_024, 16_384, 1 << 18, 1 << 22, 1 << 27];
+
+fn ranges<Op: ScanOp + Clone>(scanner: &Scanner, name: &str, op: Op, block: &[Op::Input], len: usize) -> Outcome
+where
+    Op::Input: ScanElement,
+{
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let input = filled(&stream, block, len)?;
+    // SAFETY: it is written before it is read.
+    let mut copied = unsafe { stream.alloc::<Op::Input>(len)? };
+    let copy = median(
+        (0..SAMPLES)
+            .map(|_| sample(&stream, || Ok(stream.memcpy_dtod(&input, &mut copied)?)))
+            .collect::<Outcome<Vec<_>>>()?,
+    );
+    drop(copied);
+    let reduce = scanner.reduce(op);
+    println!("\n{name}, {len} elements, a copy {copy:.0} µs\n\n| ranges of | by ranges | by offsets |\n|---|---|---|");
+    for range in RANGES.map(|range| range.min(len)) {
+        let offsets: Vec<u32> = (0..=len / range).map(|index| (index * range) as u32).collect();
+        let offsets = stream.clone_htod(&offsets)?;
+        let count = offsets.len() - 1;
+        let (begins, ends) = (offsets.slice(..count), offsets.slice(1..));
+        let by_ranges = || reduce.on(&stream).by_ranges(&begins, &ends).run(&input);
+        let by_offsets = || reduce.on(&stream).by_offsets(&offsets).run(&input);
+        let (first, second) = (stream.clone_dtoh(&by_ranges()?)?, stream.clone_dtoh(&by_offsets()?)?);
+        if first.len() != count || second.len() != count {
+            return Err(format!("{} and {} results of {count} ranges", first.len(), second.len()).into());
+        }
+        let mut cells = Vec::new();
+        for run in [&by_ranges as &dyn Fn() -> _, &by_offsets] {
+            let times = (0..SAMPLES).map(|_| sample(&stream, || Ok(run().map(drop)?))).collect::<Outcome<Vec<_>>>()?;
+            cells.push(format!("{:.3}", copy / median(times)));
+        }
+        println!("| {range} | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
+/// Of sums of `f32`, and affine pairs.
+pub(crate) fn ranges_of_all(scanner: &Scanner) -> Outcome {
+    let floats: Vec<f32> = (0..BLOCK).map(|index| (index % 7) as f32).collect();
+    ranges(scanner, "sum of f32", ops::sum::<f32>(), &floats, 1 << 27)?;
+    ranges(scanner, "affine pairs of f32", compose, &inputs::<compose>(BLOCK), 1 << 26)
 }
