@@ -37,7 +37,8 @@ use crate::{
 const PLACES: Places = Places::all(16);
 
 /// Blocks for a multiprocessor, where ranges are many: four times as many as are resident, so that blocks with longer
-/// ranges have less to wait for at the end. Warps of more blocks would have fewer ranges, which leaves lanes idle.
+/// ranges have less to wait for at the end. Warps of more blocks would have fewer ranges, which leaves lanes idle. Fewer
+/// ranges have a block each, since they may be long.
 const BLOCKS: u64 = 32;
 
 /// The shape of the kernel that reduces ranges. A thread folds a short range by itself, a warp a longer one, and a block
@@ -127,7 +128,7 @@ impl RangeReductionPlan {
             return Err(PlanError::TooLong { len: ranges, max_len });
         }
         let enough = u64::from(limits.multiprocessors).saturating_mul(BLOCKS).min(limits.blocks_per_grid);
-        let blocks = ranges.div_ceil((threads / u64::from(WARP)).max(1)).min(enough).max(ranges.div_ceil(threads));
+        let blocks = ranges.min(enough).max(ranges.div_ceil(threads));
         let initial = if self.spec.initial_values { InitialPointer } else { InitialValue };
         let arguments = vec![Operator, Input, Heads, RangeEnds, Output, HeadCount, Length(ranges), initial];
         let launch = Launch::new(KernelRole::ReduceRanges, blocks as u32, self.block.threads, arguments);
@@ -205,17 +206,17 @@ mod tests {
         plan_range_reduction(&operator_of(bytes), &spec, OffsetWidth::U32, &DeviceLimits::BASELINE).unwrap()
     }
 
-    /// As many warps as ranges, as long as these are few; then each lane has at most one.
+    /// As many blocks as ranges, as long as these are few; then each lane has at most one.
     #[test]
     fn every_range_has_a_lane() {
         let plan = plan_for(4);
         let (threads, warps) = (u64::from(plan.block.threads), u64::from(plan.block.threads / WARP));
-        for ranges in [1, 7, 8, 9, 1_000, 33_792, 33_793, 1 << 20, 1 << 24] {
+        for ranges in [1, 7, 8, 9, 1_000, 4_224, 4_225, 33_792, 33_793, 1 << 20, 1 << 24] {
             let schedule = plan.schedule(ranges).unwrap();
             let blocks = u64::from(schedule.launches[0].blocks);
-            let of_warp = ranges.div_ceil(blocks * warps);
+            let of_warp = ranges.div_ceil(blocks).div_ceil(warps);
             assert!(of_warp <= u64::from(WARP), "{ranges}: {of_warp} ranges a warp");
-            assert!(of_warp == 1 || blocks >= 32 * 132, "{ranges}: {blocks} blocks");
+            assert!(blocks == ranges || blocks >= 32 * 132, "{ranges}: {blocks} blocks");
             assert!(blocks <= ranges.div_ceil(threads).max(32 * 132), "{ranges}: {blocks} blocks");
         }
         assert!(plan.schedule(0).unwrap().launches.is_empty());

@@ -110,16 +110,17 @@ fn planted_faults_are_found() {
         ("first < end && end <= n", "first <= end"),
         ("range.count <= OF_THREAD ? range.count : 0", "range.count < OF_THREAD ? range.count : 0"),
         ("OF_THREAD < range.count && range.count <= OF_WARP", "OF_THREAD < range.count && range.count < OF_WARP"),
-        ("min(lane * run, range.count)", "min(lane * run + 1, range.count)"),
-        (
-            "op, aggregate.value, lane, runs, HeadMask{}), runs - 1)",
-            "op, aggregate.value, lane, runs, HeadMask{}), runs - 2)",
-        ),
+        ("min(start + lane * run, end)", "min(start + lane * run + 1, end)"),
+        ("min(first + run, end)", "min(first + run + 1, end)"),
+        ("start += WARP * run", "start += WARP * run - 1"),
+        ("end - start + run - 1", "end - start"),
+        ("op, aggregate, lane, runs, HeadMask{}), runs - 1)", "op, aggregate, lane, runs, HeadMask{}), runs - 2)"),
         ("start += TILE", "start += TILE / 2"),
-        ("lane < of_warp && k < ranges", "k < ranges"),
-        ("lane < of_warp && k < ranges", "lane < of_warp"),
-        ("of_block + own_warp * of_warp + lane", "of_block + own_warp * WARP + lane"),
-        ("of_block + warp * of_warp + owner", "of_block + warp * of_warp"),
+        ("lane < of_warp && place", "place"),
+        ("place < of_block && k < ranges", "k < ranges"),
+        ("place < of_block && k < ranges", "place < of_block"),
+        ("own_warp * of_warp + lane", "own_warp * WARP + lane"),
+        ("warp * of_warp + owner", "warp * of_warp"),
         ("warp == own_warp && lane == owner ?", "lane == owner ?"),
         (
             "    long_ranges[own_warp] = longer;\n  }\n  __syncthreads();\n",
@@ -132,7 +133,7 @@ fn planted_faults_are_found() {
         ("  __syncthreads(); // x has been written\n", ""),
         (": of_nothing", ": output_of(op, fold.value)"),
     ];
-    let of_starts = [("initial_values[k]", "initial_values[0]"), ("if (fold.any)", "if (false)")];
+    let of_starts = [("initial_values[k]", "initial_values[0]"), ("all = fold.any ?", "all = false ?")];
     let planted =
         everywhere.iter().map(|change| (&plain, change)).chain(of_starts.iter().map(|change| (&of_values, change)));
     for (spec, (from, to)) in planted {
