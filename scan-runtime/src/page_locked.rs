@@ -12,13 +12,13 @@ use crate::{Error, ScanElement, Scanner, room::room};
 /// An array in host memory that a GPU copies at the speed of the bus: its pages are locked. Where the scanner has no GPU,
 /// it lies in ordinary memory, so the same program runs on both.
 ///
-/// A GPU copies a slice of ordinary memory by way of page-locked memory of the scanner, which costs the host's threads as
-/// many bytes again. It reads an array of this type, and writes it, where it is. A call takes it like a vector, as an
+/// A slice of ordinary memory is first copied to page-locked memory of the scanner, by threads of the host, and results go
+/// back in the same way. An array of this type is read and written by the GPU directly. A call takes it like a vector, as an
 /// input, an output, flags, keys or any other array over host memory, and so it does a slice of it. Its length does not
 /// change.
 ///
 /// To lock memory takes longer than to scan it, some 0.2 to 0.5 ms for each MiB, and the system has less memory for
-/// everything else: make the arrays once, and use them for many calls. What is freed waits for the work of the device.
+/// everything else: make the arrays once, and use them for many calls. To free one can wait for the work of the device.
 ///
 /// The side that [`Scanner::new`] chooses for a call does not depend on this type: it supposes ordinary memory.
 /// [`HostMemory::OnDevice`](crate::HostMemory::OnDevice) has all calls run on the GPU.
@@ -47,7 +47,7 @@ enum Items<T> {
     Locked(Locked<T>),
 }
 
-/// So many values of the type, in memory that belongs to them.
+/// `len` values of the type, in memory that belongs to them.
 #[cfg(feature = "cuda")]
 struct Locked<T> {
     memory: LockedMemory,
@@ -85,7 +85,7 @@ impl<T: ScanElement> PageLocked<T> {
             let memory = LockedMemory::new(context, bytes)?;
             let first = memory.host().cast::<T>();
             for (index, item) in items.enumerate().take(len) {
-                // SAFETY: there is room for so many items, where nothing has been written.
+                // SAFETY: there is room for `len` items.
                 unsafe { first.add(index).write(item) };
             }
             return Ok(PageLocked { items: Items::Locked(Locked { memory, len, of: std::marker::PhantomData }) });
@@ -113,7 +113,7 @@ impl<T> Deref for PageLocked<T> {
         match &self.items {
             Items::Ordinary(items) => items,
             #[cfg(feature = "cuda")]
-            // SAFETY: so many items have been written there.
+            // SAFETY: `len` items have been written there.
             Items::Locked(locked) => unsafe {
                 std::slice::from_raw_parts(locked.memory.host().cast().as_ptr(), locked.len)
             },

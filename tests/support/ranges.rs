@@ -15,8 +15,8 @@ use crate::{
     reference,
 };
 
-/// So many ranges of up to `len` elements each, of an input of so many: short ones and some that are longer, in no
-/// order, with overlaps, gaps and empty ones. The last range is the whole.
+/// `count` ranges of an input of `len` elements, in any order, with overlaps, gaps and empty ones: most are short, none but
+/// the last is longer than `longest`. The last one is the whole input.
 pub fn ranges(count: usize, longest: usize, len: usize) -> Vec<Range<usize>> {
     let range = |k: u64| {
         let begin = mixed(k) as usize % (len + 1);
@@ -26,7 +26,7 @@ pub fn ranges(count: usize, longest: usize, len: usize) -> Vec<Range<usize>> {
     (1..count as u64).map(range).chain((count > 0).then_some(0..len)).collect()
 }
 
-/// There is no first of nothing.
+/// It has no identity.
 #[scan_op]
 fn earlier(a: u32, _b: u32) -> u32 {
     a

@@ -153,7 +153,7 @@ fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     starts.iter().flat_map(cut).collect()
 }
 
-/// The place so many strides after the first one. A stride is the bits of a negative number where a dimension is
+/// The place `index` strides after the first one. A stride is the bits of a negative number where a dimension is
 /// inverted: the sum wraps around to the right place.
 #[inline(always)]
 fn place(first: usize, index: usize, stride: usize) -> usize {

@@ -22,7 +22,7 @@ pub(crate) struct LockedMemory {
 
 // SAFETY: the memory belongs to the value alone, and any thread may use it.
 unsafe impl Send for LockedMemory {}
-// SAFETY: as above; what is written through a shared reference, the writer answers for.
+// SAFETY: as above; a shared reference only gives addresses.
 unsafe impl Sync for LockedMemory {}
 
 impl LockedMemory {

@@ -1,6 +1,6 @@
 //! Rows with an initial value and a total for each, and segments between offsets, as ratios to a copy of the same
-//! bytes: what both cost, beside the scan without them. `engine -- rows`. Reductions of ranges, as ratios to a copy of
-//! the input, beside those of segments between offsets: `engine -- ranges`.
+//! bytes: what both cost, compared with the scan without them. `engine -- rows`. Reductions of ranges, and of segments
+//! between offsets, as ratios to a copy of the input: `engine -- ranges`.
 
 use scan_runtime::{ScanElement, ScanOp, Scanner, half::f16, ops};
 use scan_tests::operators::{compose, inputs};

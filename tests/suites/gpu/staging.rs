@@ -21,7 +21,7 @@ fn page_locked() -> Outcome {
     let mut output = PageLocked::filled(&scanner, hashes[0], hashes.len())?;
     let nothing = PageLocked::from_slice(&scanner, &hashes[..0])?;
     ensure(input.is_page_locked() && output.is_page_locked() && nothing.is_empty(), || "not page-locked".to_owned())?;
-    ensure(*input == *hashes && output.iter().all(|hash| *hash == hashes[0]), || "what is written there".to_owned())?;
+    ensure(*input == *hashes && output.iter().all(|hash| *hash == hashes[0]), || "the items of new arrays".to_owned())?;
     for part in [0..hashes.len(), 1..70_000, 299_999..300_000] {
         let expected = cpu.scan(PolynomialHash).by_keys(&keys[part.clone()]).run(&hashes[part.clone()])?;
         let scan = scanner.scan(PolynomialHash);

@@ -58,7 +58,7 @@ fn ranges_of_every_length_match_the_reference() {
     verify(Bytes3Sum::new(), &ScanSpec::inclusive(), (1_100, 5), inputs::<Bytes3Sum>, Bytes3Sum::input);
 }
 
-/// So many that lanes of a warp have ranges of their own, and none.
+/// Ranges for all lanes of a warp, and for some of them.
 #[test]
 fn many_ranges_match_the_reference() {
     for (len, count) in [(100, 300), (40, 3_000), (0, 70), (1_030, 500)] {
@@ -66,7 +66,7 @@ fn many_ranges_match_the_reference() {
     }
 }
 
-/// A machine, whose carry is no element.
+/// A machine, whose carry is not an element.
 #[test]
 fn a_machine_reads_each_range_from_its_start() {
     for spec in starts() {

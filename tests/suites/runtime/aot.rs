@@ -34,12 +34,12 @@ fn bundle() -> Bundle {
         .with(&scanner.reduce(ops::min::<u8>()))
 }
 
-/// What has been compiled, for all tests of this process.
+/// The kernels that tests of this process have compiled.
 fn cache() -> DiskCache {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         fetch_nvrtc().unwrap();
         let folder = target_dir().unwrap().join("aot-tests");
-        let _ = fs::remove_dir_all(&folder); // that of the run before
+        let _ = fs::remove_dir_all(&folder); // the folder of an earlier run
         folder
     });
     DiskCache::at(&*FOLDER)
