@@ -22,5 +22,6 @@ mod progress;
 mod reduction;
 mod tour;
 mod transducers;
+mod uses;
 mod with_exclusive;
 mod words;
