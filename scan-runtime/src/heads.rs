@@ -880,7 +880,7 @@ pub(crate) fn check_range_ends(found: usize, begins: usize) -> Result<(), Error>
     expect_len("ends of ranges", found, begins, "there is one for each begin")
 }
 
-/// Item `index` of items of so many bytes.
+/// Item `index`, of `N` bytes.
 fn item_at<const N: usize>(items: &[u8], index: usize) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.copy_from_slice(&items[index * N..(index + 1) * N]);

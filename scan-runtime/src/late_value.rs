@@ -259,7 +259,7 @@ impl<T: ScanElement> Drop for LateValue<T> {
         if is_captured || writes.max(scans) != done {
             return; // something may wait for it, perhaps for ever
         }
-        // SAFETY: once. What was enqueued has been done: the last of it stored the numbers.
+        // SAFETY: it is dropped once, here. All work that uses it is done: the last of it stored the numbers.
         unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
 }

@@ -236,8 +236,9 @@ impl<'a, Op: ScanOp, M: Memory, R: Results> Run<'a, Op, M, R> {
 /// - Of all runs: those of [`Scan::run`] and [`Scan::run_into`].
 /// - Of segments: [`Error::Length`] if there are more or fewer flags, bits, keys, values or totals than the input
 ///   requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if the offsets are none, [`Error::RangeBounds`] of
-///   ranges that are not within the input, [`Error::RowLength`] for rows that do not fill the input, and [`PlanError::NoElements`](crate::PlanError::NoElements) for the total of an
-///   empty segment without an initial value and an identity.
+///   ranges that are not within the input, [`Error::RowLength`] for rows that do not fill the input, and
+///   [`PlanError::NoElements`](crate::PlanError::NoElements) for the total of an empty segment without an initial value
+///   and an identity.
 /// - Along an axis: [`Error::AxisLength`] if an array has another number of elements than the shape,
 ///   [`Error::AxisInPlace`] in place if the axis has other strides of the results than of the elements,
 ///   [`Error::StridedLength`] and [`AxisError::Strides`](crate::AxisError::Strides) for

@@ -692,7 +692,7 @@ mod tests {
         assert_eq!((alike.layout().firsts(), alike.lies_the_same()), ([11, 11], true));
         let both = axis().input_strides(&[-108, -12, -4, -1]).unwrap();
         assert_eq!((both.layout().firsts(), both.lies_the_same()), ([215, 0], false));
-        // What has no second index is not inverted, whatever its stride is.
+        // A dimension of one index is not inverted, whatever its stride is.
         let one = Axis::of(&[1, 3], 1).unwrap().strides(&[isize::MIN, -1]).unwrap();
         assert_eq!((one.layout().firsts(), one.input_len()), ([2, 2], 3));
         let nothing = Axis::of(&[0, 4], 0).unwrap().strides(&[-4, -1]).unwrap();

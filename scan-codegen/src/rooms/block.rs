@@ -53,7 +53,7 @@ impl BlockWords {
 }
 
 impl BlockWords {
-    /// Of kernels in which only warps scan, in text with `combine` at so many places.
+    /// Of kernels in which only warps scan; `combine` is at these places of their text.
     pub(crate) fn of_warps(operator: &OpSource, places: Places, written_out: u32) -> Self {
         BlockWords {
             scan: "",

@@ -209,8 +209,8 @@ mod tests {
         Axis::of(array.shape(), 0).unwrap().strides(&lies(array).unwrap()).unwrap()
     }
 
-    /// Inverted arrays are read and written where they are. What leaves gaps, or lies otherwise than the others, is
-    /// not, nor what is scanned as a sequence.
+    /// Inverted arrays are read and written where they are, but for views with gaps, arrays that lie otherwise than
+    /// the others, and inverted sequences.
     #[test]
     fn inverted_arrays_are_borrowed() {
         fn lanes(axis: Option<&Axis>, len: usize) -> Lanes<'_> {

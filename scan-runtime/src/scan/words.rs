@@ -7,7 +7,7 @@ use crate::{
 
 /// Segments that only a reduction has: a scan would have several results for an element.
 impl<Op: ScanOp> Reduce<Op> {
-    /// Reduces ranges of the input: result `k` is that of the elements from `begins[k]` to before `ends[k]`. Ranges may
+    /// Reduces ranges of the input: result `k` is made of the elements from `begins[k]` to before `ends[k]`. Ranges may
     /// overlap, leave elements out, and be in any order. There are as many begins as ends, both of type `u32`, `u64`,
     /// `usize`, `i32` or `i64`. An empty range, whose end is its begin, has the initial value as its result, or else the
     /// identity.
@@ -28,7 +28,9 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// The work is the sum of the lengths of all ranges. On the GPU a range of up to 16 elements has a thread, a longer
     /// one a warp, and one of more than 1024 elements a block. So few long ranges leave most of a GPU idle: where
-    /// segments follow each other, [`by_offsets`](Scan::by_offsets) works on all elements at once.
+    /// segments follow each other, [`by_offsets`](Scan::by_offsets) works on all elements at once. An input in host
+    /// memory is copied to the GPU as a whole, not in chunks. Which side [`Scanner::new`](crate::Scanner::new) chooses
+    /// depends on the length of the input, not on those of the ranges.
     ///
     /// # Errors
     ///

@@ -148,7 +148,7 @@ fn planted_faults_are_found() {
             })
         };
         assert!(!is_found(&program), "nothing is planted");
-        assert!(program.source.text.contains(from), "`{from}` must stand in the text:\n{}", program.source.text);
+        assert!(program.source.text.contains(from), "`{from}` is not in the text:\n{}", program.source.text);
         program.source.text = program.source.text.replace(from, to);
         assert!(is_found(&program), "`{to}` in place of `{from}` is not found");
     }

@@ -211,7 +211,7 @@ impl Launch<'_> {
     }
 }
 
-/// The place so many strides after the first one; a stride may be the bits of a negative number.
+/// The place `index` strides after the first one; a stride may be the bits of a negative number.
 fn place(first: u64, index: u64, stride: u64) -> u64 {
     first.wrapping_add(index.wrapping_mul(stride))
 }
