@@ -51,6 +51,10 @@ pub enum Error {
         value: String,
     },
     #[cfg(feature = "cuda")]
+    /// A world cannot be made, or its ranks cannot go on together.
+    #[error(transparent)]
+    World(#[from] crate::world::WorldError),
+    #[cfg(feature = "cuda")]
     /// The runtime compiler library cannot be found.
     #[error(
         "NVRTC (CUDA's run-time compiler) was not found; install it with `{INSTALL_COMMAND}`, set {env} to its path, \

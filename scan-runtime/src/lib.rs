@@ -118,12 +118,16 @@ mod run;
 mod scan;
 mod scanner;
 mod sealed;
+#[cfg(feature = "cuda")]
+mod search;
 pub mod telemetry;
 #[cfg(test)]
 #[allow(unreachable_pub, reason = "the project's other tests compile this file, too")]
 mod time_limit;
 #[cfg(feature = "cuda")]
 mod tune;
+#[cfg(feature = "cuda")]
+pub mod world;
 
 pub use arrays::fields::Fields;
 #[cfg(feature = "cuda")]
@@ -164,6 +168,8 @@ pub use scanner::ScannerBuilder;
 pub use scanner::{Backend, DEVICE_VARIABLE, HostMemory, Scanner};
 #[cfg(feature = "cuda")]
 pub use tune::{TimedShape, Tuning, TuningProgress, TuningStep};
+#[cfg(feature = "cuda")]
+pub use world::World;
 
 #[cfg(feature = "cuda")]
 use device::DeviceCall;

@@ -13,12 +13,8 @@
 mod library;
 
 use std::{
-    collections::HashSet,
-    env,
-    env::consts::ARCH,
-    ffi::OsStr,
     fmt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, Once, PoisonError},
     time::{Duration, Instant, UNIX_EPOCH},
 };
@@ -31,6 +27,7 @@ use tracing::field::Empty;
 use crate::{
     DiskCache, DiskStats, Error,
     disk_cache::Key,
+    search::Search,
     telemetry::{compiled, compiling, timed},
 };
 
@@ -40,6 +37,9 @@ pub const LIBRARY_VARIABLE: &str = "SCAN_NVRTC";
 
 /// The command that installs NVRTC through Python.
 pub const INSTALL_COMMAND: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
+
+const SEARCH: Search =
+    Search { variable: LIBRARY_VARIABLE, names: &NAMES, packages: &["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"] };
 
 /// The first version of NVRTC that is known to have the option `--minimal`.
 const SINCE_MINIMAL: (u32, u32) = (13, 0);
@@ -69,131 +69,25 @@ pub struct Place {
 ///
 /// [`Error::NoNvrtc`].
 pub fn locate() -> Result<Location, Error> {
-    if is_turned_off() {
+    if SEARCH.is_turned_off() {
         return Err(Error::NoNvrtc { searched: Vec::new() });
     }
-    if let Some(file) = folders().find_map(|folder| library_in(&folder)) {
+    if let Some(file) = SEARCH.folders().find_map(|folder| SEARCH.library_in(&folder)) {
         return Ok(Location::File(file));
     }
     match by_name() {
         Some(_) => Ok(Location::Loader),
-        None => Err(Error::NoNvrtc { searched: folders().collect() }),
+        None => Err(Error::NoNvrtc { searched: SEARCH.folders().collect() }),
     }
 }
 
 /// Every place where NVRTC is searched for, in order, and the library found there. The first library is used. If there
 /// is none, the system's loader searches.
 pub fn places() -> Vec<Place> {
-    if is_turned_off() {
+    if SEARCH.is_turned_off() {
         return Vec::new();
     }
-    folders().map(|path| Place { library: library_in(&path), path }).collect()
-}
-
-fn is_turned_off() -> bool {
-    env::var_os(LIBRARY_VARIABLE).is_some_and(|value| value == "off")
-}
-
-/// The library that a path names: the path itself if it is a file, else the newest one in the folder.
-fn library_in(path: &Path) -> Option<PathBuf> {
-    if path.is_file() {
-        return Some(path.to_owned());
-    }
-    NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file())
-}
-
-/// Every place to search, in order. Each kind is listed only after all before it had no library, because some take
-/// long.
-fn folders() -> impl Iterator<Item = PathBuf> {
-    let kinds: [fn() -> Vec<PathBuf>; 4] = [named, of_system, of_pythons, of_loader];
-    let mut seen = HashSet::new();
-    kinds.into_iter().flat_map(|kind| kind()).filter(move |folder| seen.insert(folder.clone()))
-}
-
-/// The places that the user's variables name.
-fn named() -> Vec<PathBuf> {
-    let mut folders: Vec<_> =
-        env::var_os(LIBRARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from).into_iter().collect();
-    for variable in ["CUDA_HOME", "CUDA_PATH"] {
-        folders.extend(env::var_os(variable).into_iter().flat_map(|home| in_toolkit(Path::new(&home))));
-    }
-    folders
-}
-
-/// The places where toolkits and distributions put it.
-fn of_system() -> Vec<PathBuf> {
-    let mut folders = Vec::from(in_toolkit(Path::new("/usr/local/cuda")));
-    folders.push(format!("/usr/lib/{ARCH}-linux-gnu").into());
-    folders.extend(["/usr/lib64", "/usr/lib"].map(PathBuf::from));
-    folders
-}
-
-/// The package folders of every Python that the user probably means.
-fn of_pythons() -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    for variable in ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"] {
-        folders.extend(env::var_os(variable).into_iter().flat_map(|prefix| in_python(Path::new(&prefix))));
-    }
-    if let Some(home) = env::home_dir() {
-        folders.extend(in_python(&home.join(".local")));
-    }
-    let path = env::var_os("PATH").unwrap_or_default();
-    let binaries = env::split_paths(&path).filter(|folder| folder.join("python3").is_file());
-    folders.extend(binaries.flat_map(|folder| prefixes(&folder)).flat_map(|prefix| in_python(&prefix)));
-    for prefix in ["/usr/local", "/usr"] {
-        folders.extend(in_python(Path::new(prefix)));
-    }
-    folders
-}
-
-/// The folders that the system's loader is configured to search. Here the library is found by its path, without loading
-/// it.
-fn of_loader() -> Vec<PathBuf> {
-    let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut folders: Vec<_> = env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
-    let more = Path::new("/etc/ld.so.conf.d").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    for file in std::iter::once("/etc/ld.so.conf".into()).chain(more) {
-        let lines = std::fs::read_to_string(file).unwrap_or_default();
-        folders.extend(lines.lines().map(str::trim).filter(|line| line.starts_with('/')).map(PathBuf::from));
-    }
-    folders
-}
-
-fn in_toolkit(home: &Path) -> [PathBuf; 2] {
-    // NVIDIA's name for servers with 64-bit Arm processors.
-    let target = if ARCH == "aarch64" { "sbsa" } else { ARCH };
-    [home.join("lib64"), home.join(format!("targets/{target}-linux/lib"))]
-}
-
-/// The prefixes of the Pythons that a folder's `python3` may start: the folder's own prefix, that of the link's target,
-/// and those below the folder of a version manager (pyenv, asdf, mise), whose `shims` start one of several.
-fn prefixes(binaries: &Path) -> Vec<PathBuf> {
-    let target = binaries.join("python3").canonicalize().ok();
-    let linked = target.as_deref().and_then(Path::parent);
-    let mut prefixes: Vec<_> = [Some(binaries), linked].into_iter().flatten().filter_map(Path::parent).collect();
-    prefixes.dedup();
-    let mut prefixes: Vec<_> = prefixes.into_iter().map(Path::to_owned).collect();
-    if let (true, Some(manager)) = (binaries.ends_with("shims"), binaries.parent()) {
-        for versions in ["versions", "installs/python"] {
-            let versions = manager.join(versions).read_dir().into_iter().flatten().flatten();
-            prefixes.extend(versions.map(|version| version.path()));
-        }
-    }
-    prefixes
-}
-
-/// The folders of NVIDIA's packages in the site-packages of every Python 3 below a prefix.
-fn in_python(prefix: &Path) -> Vec<PathBuf> {
-    let is_python = |name: &OsStr| name.to_string_lossy().starts_with("python3");
-    let Ok(entries) = prefix.join("lib").read_dir() else { return Vec::new() };
-    let mut pythons: Vec<_> =
-        entries.flatten().filter(|entry| is_python(&entry.file_name())).map(|entry| entry.path()).collect();
-    pythons.sort();
-    pythons
-        .iter()
-        .flat_map(|python| [python.join("site-packages"), python.join("dist-packages")])
-        .flat_map(|packages| [packages.join("nvidia/cu13/lib"), packages.join("nvidia/cuda_nvrtc/lib")])
-        .collect()
+    SEARCH.folders().map(|path| Place { library: SEARCH.library_in(&path), path }).collect()
 }
 
 /// The loaded library, once per process. A failure is not kept, because NVRTC may be installed meanwhile.
@@ -485,6 +379,8 @@ fn compile_to(target: Target, source: &KernelSource, operator: &str) -> Result<C
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails panics")]
 mod tests {
+    use std::{collections::HashSet, env};
+
     use super::*;
 
     fn architectures(numbers: &[u32]) -> Vec<Architecture> {
@@ -534,36 +430,6 @@ mod tests {
         .map(|(source, architecture)| key(&source, architecture));
         assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
         assert_eq!(key(&with("ab", &["c"], "#line 7 \"ab\"\nd\n"), old), keys[0]);
-    }
-
-    #[test]
-    fn packages_of_every_python_below_a_prefix_are_searched() {
-        let folder = tempfile::tempdir().unwrap();
-        let prefix = folder.path();
-        for folder in ["lib/python3.9", "lib/python3.12", "lib/perl5"] {
-            std::fs::create_dir_all(prefix.join(folder)).unwrap();
-        }
-        let of = |python: &str| {
-            ["site-packages", "dist-packages"].map(|packages| {
-                let packages = prefix.join("lib").join(python).join(packages);
-                [packages.join("nvidia/cu13/lib"), packages.join("nvidia/cuda_nvrtc/lib")]
-            })
-        };
-        assert_eq!(in_python(prefix), [of("python3.12"), of("python3.9")].as_flattened().as_flattened());
-        assert_eq!(in_python(&prefix.join("lib")), [""; 0].map(PathBuf::from));
-    }
-
-    #[test]
-    fn pythons_of_version_managers_are_searched() {
-        let folder = tempfile::tempdir().unwrap();
-        let manager = folder.path();
-        for folder in ["shims", "versions/3.11", "installs/python/3.12", "bin"] {
-            std::fs::create_dir_all(manager.join(folder)).unwrap();
-        }
-        let mut found = prefixes(&manager.join("shims"));
-        found.sort();
-        assert_eq!(found, [manager.to_owned(), manager.join("installs/python/3.12"), manager.join("versions/3.11")]);
-        assert_eq!(prefixes(&manager.join("bin")), [manager]);
     }
 
     /// The place of the folder tree of a child, whose variables lead there.

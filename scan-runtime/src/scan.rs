@@ -202,6 +202,30 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         Scan { options, of: PhantomData }
     }
 
+    /// A scan in the direction of another one, with this operator and this initial value.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn derived<P: ScanOp>(from: &Options<P>, op: Arc<Op>, initial_value: Option<Op::Carry>) -> Self {
+        let options = Options {
+            estimate: from.scanner.estimate(&*op),
+            scanner: from.scanner.clone(),
+            op,
+            kind: ScanKind::Inclusive,
+            order: from.order,
+            initial_value,
+            overrides: None,
+            reduction: R::FOLDS.then(Reduction::default),
+            layouts: Layouts::default(),
+            progress: None,
+        };
+        Scan { options, of: PhantomData }
+    }
+
+    /// The scan of these options with another initial value.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn going_on(from: &Options<Op>, initial_value: Option<Op::Carry>) -> Self {
+        Scan { options: Options { initial_value, ..from.clone() }, of: PhantomData }
+    }
+
     /// A call over host memory that brings nothing but its input.
     #[inline]
     pub(crate) fn host_call(&self) -> HostCall<'_, Op> {

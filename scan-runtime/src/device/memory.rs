@@ -37,6 +37,16 @@ impl<A: Copy, T> Clone for Typed<A, T> {
 
 impl<A: Copy, T> Copy for Typed<A, T> {}
 
+impl<'a, T> Typed<&'a dyn DeviceArray, T> {
+    /// The same for a shorter time.
+    pub(crate) fn shorten<'b>(self) -> Typed<&'b dyn DeviceArray, T>
+    where
+        'a: 'b,
+    {
+        Typed(self.0, PhantomData)
+    }
+}
+
 impl<A, T> Deref for Typed<A, T> {
     type Target = A;
 

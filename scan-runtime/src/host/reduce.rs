@@ -64,7 +64,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 
     /// The results in a vector, and along an axis their shape.
     #[allow(clippy::type_complexity, reason = "a pair reads better than a struct of its own")]
-    fn reduce_shaped<I: HostInput<Op::Input>>(&self, input: I) -> Result<(Vec<Op::Output>, Option<Vec<usize>>), Error> {
+    pub(crate) fn reduce_shaped<I: HostInput<Op::Input>>(
+        &self,
+        input: I,
+    ) -> Result<(Vec<Op::Output>, Option<Vec<usize>>), Error> {
         let of_shape = self.of_shape(&input, None::<&Never>)?;
         let call = of_shape.as_ref().unwrap_or(self);
         let shape = call.along.known().map(|along| {

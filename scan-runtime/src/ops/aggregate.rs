@@ -1,5 +1,8 @@
 //! The aggregate of a part as a result, and what follows from the aggregates of several parts.
 
+#[cfg(feature = "cuda")]
+use std::sync::Arc;
+
 use scan_codegen::OpSource;
 
 use crate::{Parameters, ScanOp};
@@ -57,6 +60,7 @@ use crate::{Parameters, ScanOp};
 ///
 /// In a reversed scan the ranks do the same, with `.reverse()` in each of the three calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Aggregate<Op> {
     /// The operator.
     pub op: Op,
@@ -65,6 +69,15 @@ pub struct Aggregate<Op> {
 /// The operator [`Aggregate`] of another one.
 pub fn aggregate<Op: ScanOp>(op: Op) -> Aggregate<Op> {
     Aggregate { op }
+}
+
+#[cfg(feature = "cuda")]
+impl<Op> Aggregate<Op> {
+    /// Of an operator that is shared.
+    pub(crate) fn of(op: Arc<Op>) -> Arc<Self> {
+        // SAFETY: it is transparent, so that both have one layout.
+        unsafe { Arc::from_raw(Arc::into_raw(op).cast()) }
+    }
 }
 
 // SAFETY: the input, the state, the identity and the parameters are those of the operator; the carry and the output are
@@ -160,6 +173,7 @@ unsafe impl<Op: ScanOp> ScanOp for Aggregate<Op> {
 /// [`Aggregate`] has an example. An initial value is the carry before the first part. An operator without an identity
 /// has none there: an inclusive scan gives the initial values of all other parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct OverAggregates<Op> {
     /// The operator.
     pub op: Op,
@@ -168,6 +182,15 @@ pub struct OverAggregates<Op> {
 /// The operator [`OverAggregates`] of another one.
 pub fn over_aggregates<Op: ScanOp>(op: Op) -> OverAggregates<Op> {
     OverAggregates { op }
+}
+
+#[cfg(feature = "cuda")]
+impl<Op> OverAggregates<Op> {
+    /// Of an operator that is shared.
+    pub(crate) fn of(op: Arc<Op>) -> Arc<Self> {
+        // SAFETY: it is transparent, so that both have one layout.
+        unsafe { Arc::from_raw(Arc::into_raw(op).cast()) }
+    }
 }
 
 // SAFETY: the state, the carry, the identity, the start and the parameters are those of the operator; the input is the

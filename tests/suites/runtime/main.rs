@@ -1,6 +1,7 @@
 //! The runtime without a GPU: the CPU backend, scans along an axis, reductions, errors, kernels on disk and ahead of time, a compiler that
 //! fails, and the crates in `examples/`.
 
+mod across;
 mod aggregate;
 mod aot;
 mod arrays;

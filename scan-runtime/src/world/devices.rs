@@ -1,0 +1,243 @@
+//! Ranks that are GPUs, which NCCL connects.
+
+use std::{ffi::c_void, sync::Arc, thread, time::Duration};
+
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
+
+use super::{
+    DEADLINE, Launch, World, WorldError,
+    memory::Link,
+    nccl::{Communicator, Id, Joining},
+    rendezvous,
+};
+use crate::{
+    Device, Error, Scanner,
+    cuda::{CudaDevice, driver_error, is_captured},
+};
+
+/// A rank that is a GPU.
+#[derive(Debug)]
+pub struct Ranked {
+    scanner: Scanner,
+    stream: Arc<CudaStream>,
+    communicator: Communicator,
+    deadline: Duration,
+    /// Whether the process has one rank only.
+    is_alone: bool,
+}
+
+impl World<Device> {
+    /// The world of the processes that a launcher has started, one for each GPU, and this process's rank in it. It reads
+    /// the variables of `torchrun`, of Open MPI, MPICH and Slurm; see [`Launch`]. The scanner is on the GPU whose number
+    /// is the rank among the processes of this machine, or on the only one that the process sees.
+    ///
+    /// # Errors
+    ///
+    /// [`WorldError::Variable`] if a variable is missing or has no use, [`WorldError::Meeting`] if the ranks do not
+    /// find each other, those of [`Scanner::cuda`], and those of [`from_id`](World::from_id).
+    pub fn from_env() -> Result<Self, Error> {
+        let launch = Launch::from_env()?;
+        let scanner = Scanner::cuda(launch.device(crate::devices()?.len())?)?;
+        let id = rendezvous::meet(&launch, DEADLINE, Id::new)?;
+        let stream = new_stream(&scanner)?;
+        World::joined(Joining { id, rank: launch.rank, size: launch.size }, &scanner, stream, true)
+    }
+
+    /// A rank on each of these devices of this process, in this order, each for a thread of its own: a rank waits for
+    /// the others in its calls.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{World, ops};
+    ///
+    /// let results = std::thread::scope(|scope| {
+    ///     let ranks = World::of_devices(&[0, 1])?.into_iter().map(|world| {
+    ///         scope.spawn(move || -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>> {
+    ///             let slice = world.stream().clone_htod(&[1, 2, 3])?;
+    ///             let result = world.scanner().scan(ops::sum()).across(&world).run(&slice)?;
+    ///             world.synchronize()?;
+    ///             Ok(world.stream().clone_dtoh(&result)?)
+    ///         })
+    ///     });
+    ///     let ranks: Vec<_> = ranks.collect();
+    ///     ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect::<Result<Vec<_>, _>>()
+    /// })?;
+    /// assert_eq!(results, [[1, 3, 6], [7, 9, 12]]);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scanner::cuda`] and of [`from_id`](World::from_id).
+    pub fn of_devices(devices: &[usize]) -> Result<Vec<Self>, Error> {
+        let (id, size) = (Id::new()?, devices.len());
+        let scanners = devices.iter().map(|device| Scanner::cuda(*device)).collect::<Result<Vec<_>, _>>()?;
+        let join = |(rank, scanner): (usize, &Scanner)| {
+            World::joined(Joining { id, rank, size }, scanner, new_stream(scanner)?, false)
+        };
+        thread::scope(|scope| {
+            let ranks: Vec<_> = scanners.iter().enumerate().map(|rank| scope.spawn(move || join(rank))).collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
+    /// Joins the ranks that have this id, which one of them has made and given to the others in whatever way. Calls on
+    /// this rank run on this scanner's device, on this stream.
+    ///
+    /// # Errors
+    ///
+    /// [`WorldError::NoRank`], [`WorldError::NoNccl`], [`WorldError::NcclUnusable`], [`WorldError::Nccl`], and
+    /// [`WorldError::TimedOut`] if a rank does not come; [`Error::ForeignContext`] if the stream is of another context.
+    pub fn from_id(
+        id: Id,
+        rank: usize,
+        size: usize,
+        scanner: &Scanner,
+        stream: &Arc<CudaStream>,
+    ) -> Result<Self, Error> {
+        World::joined(Joining { id, rank, size }, scanner, stream.clone(), true)
+    }
+
+    /// A world of a communicator that exists, an `ncclComm_t` of this scanner's device. It stays the caller's to
+    /// destroy, after the world; if the world is lost, it has been aborted.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is alive, of the NCCL that [is found](crate::world::nccl::locate), and is used by nothing else
+    /// while the world is.
+    ///
+    /// # Errors
+    ///
+    /// [`WorldError::NoNccl`], [`WorldError::NcclUnusable`] and [`WorldError::Nccl`].
+    pub unsafe fn from_raw(
+        communicator: *mut c_void,
+        scanner: &Scanner,
+        stream: &Arc<CudaStream>,
+    ) -> Result<Self, Error> {
+        scanner.device_of(stream)?;
+        // SAFETY: the caller vouches for it.
+        let communicator = unsafe { Communicator::from_raw(communicator) }?;
+        Ok(World::of(communicator, scanner, stream.clone(), true))
+    }
+
+    fn joined(joining: Joining, scanner: &Scanner, stream: Arc<CudaStream>, is_alone: bool) -> Result<Self, Error> {
+        let Joining { rank, size, .. } = joining;
+        if rank >= size {
+            return Err(WorldError::NoRank { rank, size }.into());
+        }
+        scanner.device_of(&stream)?;
+        Ok(World::of(Communicator::join(joining, &stream, DEADLINE)?, scanner, stream, is_alone))
+    }
+
+    fn of(communicator: Communicator, scanner: &Scanner, stream: Arc<CudaStream>, is_alone: bool) -> Self {
+        World::new(Ranked { scanner: scanner.clone(), stream, communicator, deadline: DEADLINE, is_alone })
+    }
+
+    /// The scanner on this rank's device.
+    pub fn scanner(&self) -> &Scanner {
+        &self.link.scanner
+    }
+
+    /// The stream of this rank's calls.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.link.stream
+    }
+
+    /// Waits for the work on this rank's stream.
+    ///
+    /// # Errors
+    ///
+    /// [`WorldError::Lost`] if the world is lost, before or meanwhile: if another rank is gone, or late by more than
+    /// the deadline. Results of calls that were not done are unspecified then.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.link.communicator.synchronize(&self.link.stream)
+    }
+}
+
+fn new_stream(scanner: &Scanner) -> Result<Arc<CudaStream>, Error> {
+    let Some(context) = scanner.context() else {
+        return Err(Error::NotCuda { backend: scanner.backend().to_string() });
+    };
+    context.new_stream().map_err(driver_error("creating a stream"))
+}
+
+impl Ranked {
+    fn device(&self) -> Result<&CudaDevice, Error> {
+        self.scanner.device_of(&self.stream)
+    }
+
+    /// Uninitialised device memory.
+    ///
+    /// # Safety
+    ///
+    /// Nothing reads it before it has been written.
+    pub(super) unsafe fn room<T: DeviceRepr>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
+        match len {
+            0 => self.stream.null().map_err(driver_error("allocating device memory")),
+            // SAFETY: the caller vouches for it.
+            len => unsafe { self.device()?.slice(&self.stream, len) },
+        }
+    }
+
+    /// The parts of the ranks that are `present`.
+    pub(super) fn gather<T: DeviceRepr>(
+        &self,
+        what: &'static str,
+        part: Option<CudaSlice<T>>,
+        each: usize,
+        present: &[bool],
+    ) -> Result<CudaSlice<T>, Error> {
+        if !self.is_alone && is_captured(&self.stream)? {
+            return Err(WorldError::Captured.into());
+        }
+        let (stream, size) = (&self.stream, self.communicator.size());
+        // SAFETY: of what is gathered only the parts of ranks that are present are read as values.
+        let (mut all, part) = unsafe { (self.room::<T>(size * each)?, part.map_or_else(|| self.room(each), Ok)?) };
+        if each > 0 {
+            let ((from, _reading), (to, _writing)) = (part.device_ptr(stream), all.device_ptr_mut(stream));
+            // SAFETY: the part has room for `each` values, the whole for as many of each rank.
+            unsafe {
+                self.communicator.all_gather(stream, (from, to, each * size_of::<T>()), what, self.deadline)?;
+            }
+        }
+        let ranks: Vec<_> = (0..size).filter(|rank| present[*rank]).collect();
+        if ranks.len() == size {
+            return Ok(all);
+        }
+        // SAFETY: every value is written.
+        let mut values = unsafe { self.room::<T>(ranks.len() * each)? };
+        for (place, rank) in ranks.into_iter().enumerate().filter(|_| each > 0) {
+            let from = all.slice(rank * each..(rank + 1) * each);
+            let mut to = values.slice_mut(place * each..(place + 1) * each);
+            stream.memcpy_dtod(&from, &mut to).map_err(driver_error("copying on the device"))?;
+        }
+        Ok(values)
+    }
+}
+
+impl Link for Ranked {
+    fn rank(&self) -> usize {
+        self.communicator.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.communicator.size()
+    }
+
+    fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
+    }
+
+    fn exchange(&self, what: &'static str, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let stream = &self.stream;
+        self.device()?.refuse_capture(stream)?;
+        let part = stream.clone_htod(bytes).map_err(driver_error("copying to the device"))?;
+        let all = self.gather(what, Some(part), bytes.len(), &vec![true; self.size()])?;
+        self.communicator.synchronize(stream)?;
+        let all = stream.clone_dtoh(&all).map_err(driver_error("copying to the host"))?;
+        Ok(all.chunks(bytes.len()).map(<[u8]>::to_vec).collect())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(self.communicator.check()?)
+    }
+}
