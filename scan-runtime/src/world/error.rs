@@ -65,6 +65,16 @@ pub enum WorldError {
         /// The system's error, if there is one.
         source: Option<Arc<io::Error>>,
     },
+    /// A process that was started as a rank does not start, or has failed.
+    #[error("rank {rank} {problem}")]
+    Process {
+        /// The rank.
+        rank: usize,
+        /// What happened.
+        problem: String,
+        /// The system's error, if there is one.
+        source: Option<Arc<io::Error>>,
+    },
     /// The other ranks did not come in time.
     #[error("rank {rank} waited {seconds} s for {missing}: {what}", seconds = waited.as_secs_f32())]
     TimedOut {

@@ -41,6 +41,7 @@ mod error;
 mod launch;
 mod memory;
 pub mod nccl;
+mod processes;
 mod rendezvous;
 mod threads;
 

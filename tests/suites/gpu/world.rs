@@ -1,0 +1,272 @@
+//! Ranks on two devices: threads of one process, and processes of their own, compared with the CPU.
+
+use std::{
+    env,
+    error::Error,
+    fmt::Debug,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use scan_runtime::{
+    Axis, ScanKind, ScanOp, Scanner, World, ops, scan_op,
+    world::{Launch, WorldError},
+};
+use scan_tests::{
+    lifting::{self, Lifting},
+    machines::Coder,
+    operators::{COVERS, Interval, Span, bits, mixed},
+    reference::WAYS,
+};
+
+use crate::{Outcome, Trials, ensure};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Adjacent intervals join. Without an identity.
+#[derive(Clone, Copy, Debug)]
+struct Joined;
+
+#[scan_op]
+impl ScanOp for Joined {
+    type Element = Span;
+    fn combine(a: Span, b: Span) -> Span {
+        if a.kind == 1 && b.kind == 1 && a.last + 1 == b.first {
+            Span { first: a.first, last: b.last, kind: 1 }
+        } else {
+            Span { first: 0, last: 0, kind: 2 }
+        }
+    }
+}
+
+pub(crate) fn add(trials: &mut Trials) {
+    trials.add_on_two_devices("ranks_that_are_threads_equal_the_cpu", || {
+        on_ranks(|world| Ok(equal_the_cpu(world).map_err(|error| error.to_string())?))
+    });
+    trials.add_on_two_devices("ranks_that_are_processes_equal_the_cpu", || in_processes("equal_the_cpu"));
+    trials.add_on_two_devices("work_of_ranks_is_captured", || in_processes("is_captured"));
+    trials.add_on_two_devices("a_rank_that_is_killed_is_an_error", || in_processes("is_killed"));
+    trials.add_on_two_devices("a_rank_that_is_late_is_an_error", late);
+    trials.add_on_two_devices("a_rank_that_runs_something_else_is_named", other);
+}
+
+/// Runs the function on two ranks, each a thread.
+fn on_ranks(rank: impl Fn(&World) -> Result<(), Failure> + Sync) -> Outcome {
+    thread::scope(|scope| {
+        let worlds = World::of_devices(&[0, 1])?;
+        let worlds: Vec<_> = worlds.into_iter().map(|world| world.with_deadline(Duration::from_secs(2))).collect();
+        let ranks: Vec<_> = worlds.into_iter().map(|world| scope.spawn(|| rank(&{ world }))).collect();
+        for rank in ranks {
+            rank.join().map_err(|_| "a panic")?.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    })
+}
+
+/// The variable that says what a process does as a rank.
+const ROLE: &str = "SCAN_TESTS_RANK_DOES";
+
+fn in_processes(role: &str) -> Outcome {
+    let program = env::current_exe()?;
+    let command = || {
+        let mut command = Command::new(&program);
+        command.env(ROLE, role);
+        command
+    };
+    Ok(Launch::on_this_machine(2, command)?)
+}
+
+/// What this process does as a rank, if it is one.
+pub(crate) fn of_this_process() -> Option<Outcome> {
+    let role = env::var(ROLE).ok()?;
+    let run = || {
+        let world = World::from_env()?;
+        match &*role {
+            "equal_the_cpu" => equal_the_cpu(&world),
+            "is_captured" => captured(&world),
+            "is_killed" => killed(world),
+            other => Err(format!("no such role: {other}").into()),
+        }
+    };
+    Some(run())
+}
+
+/// Scans two slices of these lengths in every way, with and without an initial value.
+fn check<Op>(world: &World, op: Op, initial: Op::Carry, inputs: impl Fn(usize) -> Vec<Op::Input>) -> Outcome
+where
+    Op: ScanOp<Output: Debug, Carry: Debug> + Clone,
+{
+    for lengths in [[0, 5], [5, 0], [1, 1], [1_000, 70_000], [3_000_000, 1], [200_001, 2_000_003]] {
+        let input = inputs(lengths[0] + lengths[1]);
+        let slice = if world.rank() == 0 { 0..lengths[0] } else { lengths[0]..input.len() };
+        let on_device = world.stream().clone_htod(&input[slice.clone()])?;
+        for (kind, reversed) in WAYS {
+            for initial in [None, Some(initial)] {
+                let is_exclusive = kind == ScanKind::Exclusive;
+                if is_exclusive && initial.or_else(|| op.start()).is_none() {
+                    continue;
+                }
+                let scan = |scanner: &Scanner| {
+                    let scan = scanner.scan(op.clone());
+                    let scan = if is_exclusive { scan.exclusive() } else { scan };
+                    let scan = if reversed { scan.reverse() } else { scan };
+                    initial.iter().fold(scan, |scan, value| scan.init(*value))
+                };
+                let expected = scan(&Scanner::cpu()).with_total().run(&input)?;
+                let (found, total) = scan(world.scanner()).across(world).with_total().run(&on_device)?;
+                world.synchronize()?;
+                let found = world.stream().clone_dtoh(&found)?;
+                let total = total.map(|total| world.stream().clone_dtoh(&total)).transpose()?;
+                let what = || format!("{lengths:?}, {kind:?}, reversed: {reversed}, {}", initial.is_some());
+                ensure(bits(&found) == bits(&expected.0[slice.clone()]), || format!("results of {}", what()))?;
+                let total = total.unwrap_or_default();
+                ensure(bits(&total) == bits(&[expected.1.unwrap_or(total[0])]), || format!("total of {}", what()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn spans(len: usize) -> Vec<Span> {
+    (1..=len as u64).map(|at| Span { first: at, last: at, kind: COVERS }).collect()
+}
+
+fn equal_the_cpu(world: &World) -> Outcome {
+    let first = Span { first: 0, last: 0, kind: COVERS };
+    check(world, Interval, first, spans)?;
+    check(world, Joined, first, spans)?;
+    check(world, Lifting, Lifting.lift(lifting::inputs(1)[0]), lifting::inputs)?;
+    check(world, Coder, 77, lifting::inputs)?;
+    keys(world)?;
+    columns(world)
+}
+
+/// Segments by keys that span the ranks.
+fn keys(world: &World) -> Outcome {
+    let keys: Vec<u32> = (0..100_000).map(|at| at / 30_000).collect();
+    let values: Vec<u64> = (0..100_000).map(mixed).collect();
+    let slice = if world.rank() == 0 { 0..44_444 } else { 44_444..100_000 };
+    let expected = Scanner::cpu().scan(ops::sum()).by_keys(&keys).run(&values)?;
+    let stream = world.stream();
+    let arrays = (stream.clone_htod(&keys[slice.clone()])?, stream.clone_htod(&values[slice.clone()])?);
+    let found = world.scanner().scan(ops::by_key(ops::sum())).across(world).run((&arrays.0, &arrays.1))?;
+    world.synchronize()?;
+    ensure(stream.clone_dtoh(&found)? == expected[slice], || "keyed sums".to_owned())
+}
+
+/// Rows of states whose time axis is split, with initial and final states.
+fn columns(world: &World) -> Outcome {
+    let (rows, len, inner) = (5, 900, 33);
+    let input = lifting::inputs(rows * len * inner);
+    let init: Vec<_> = lifting::inputs(rows * inner).into_iter().map(|x| Lifting.lift(x)).collect();
+    let (from, to) = if world.rank() == 0 { (0, 301) } else { (301, len) };
+    let part = |row: usize| (row * len + from) * inner..(row * len + to) * inner;
+    let slice: Vec<_> = (0..rows).flat_map(|row| &input[part(row)]).copied().collect();
+    let stream = world.stream();
+    let (on_device, values) = (stream.clone_htod(&slice)?, stream.clone_htod(&init)?);
+    let axis = |len| Axis::of(&[rows, len, inner], 1);
+    for reversed in [false, true] {
+        let scan = |scanner: &Scanner| {
+            let scan = scanner.scan(Lifting);
+            if reversed { scan.reverse() } else { scan }
+        };
+        let (expected, totals) =
+            scan(&Scanner::cpu()).along(axis(len)?).init_each(&init).with_totals().run(&input)?;
+        let expected: Vec<_> = (0..rows).flat_map(|row| &expected[part(row)]).copied().collect();
+        let across = scan(world.scanner());
+        let across = across.across(world).along(axis(to - from)?).init_each(&values).with_totals();
+        let (found, found_totals) = across.run(&on_device)?;
+        world.synchronize()?;
+        ensure(stream.clone_dtoh(&found)? == expected, || format!("columns, reversed: {reversed}"))?;
+        ensure(stream.clone_dtoh(&found_totals)? == totals, || format!("totals, reversed: {reversed}"))?;
+        let reduce = world.scanner().reduce(Lifting);
+        let reduce = if reversed { reduce.reverse() } else { reduce };
+        let reduced = reduce.across(world).along(axis(to - from)?).init_each(&values).run(&on_device)?;
+        world.synchronize()?;
+        let projected: Vec<_> = totals.iter().map(|total| Lifting.project(*total)).collect();
+        ensure(stream.clone_dtoh(&reduced)? == projected, || format!("reduced, reversed: {reversed}"))?;
+    }
+    Ok(())
+}
+
+/// A graph of a scan across ranks gives the results of its inputs at each launch.
+fn captured(world: &World) -> Outcome {
+    use scan_runtime::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+    let (stream, sums) = (world.stream(), world.scanner().scan(ops::sum::<u64>()));
+    let mut input = stream.clone_htod(&vec![1_u64; 100_000])?;
+    let mut output = stream.alloc_zeros::<u64>(input.len())?;
+    sums.across(world).run_into(&input, &mut output)?;
+    world.synchronize()?;
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    let enqueued = sums.across(world).run_into(&input, &mut output);
+    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = stream.end_capture(flags)?.ok_or("no graph")?;
+    enqueued?;
+    for value in [2_u64, 5] {
+        stream.memcpy_htod(&vec![value; 100_000], &mut input)?;
+        graph.launch()?;
+        world.synchronize()?;
+        let found = stream.clone_dtoh(&output)?;
+        let first = value * 100_000 * world.rank() as u64;
+        let is_right = found.iter().zip(1..).all(|(found, count)| *found == first + value * count);
+        ensure(is_right, || format!("a graph of {value}s: {:?}", &found[..3]))?;
+    }
+    Ok(())
+}
+
+/// Rank 1 ends in the middle; rank 0 gets an error in time.
+fn killed(world: World) -> Outcome {
+    let world = world.with_deadline(Duration::from_secs(2));
+    let input = world.stream().clone_htod(&[1_u32; 1_000])?;
+    let sums = world.scanner().scan(ops::sum());
+    let mut output = sums.across(&world).run(&input)?;
+    world.synchronize()?;
+    if world.rank() == 1 {
+        std::process::exit(0);
+    }
+    thread::sleep(Duration::from_millis(300));
+    lost(&world, || sums.across(&world).run_into(&input, &mut output))
+}
+
+/// Checks that a call, or the wait for it, is an error within the deadline, and each call after it.
+fn lost(world: &World, mut call: impl FnMut() -> Result<(), scan_runtime::Error>) -> Outcome {
+    let start = Instant::now();
+    let outcome = call().and_then(|()| world.synchronize());
+    ensure(outcome.is_err(), || "a call without the other rank ended well".to_owned())?;
+    ensure(start.elapsed() < Duration::from_secs(20), || format!("it took {:?}", start.elapsed()))?;
+    ensure(call().is_err() && world.check().is_err(), || "the world is not lost".to_owned())?;
+    // The device is not lost.
+    let input = world.stream().clone_htod(&[1_u32, 2])?;
+    let sums = world.scanner().scan(ops::sum()).on(world.stream()).run(&input)?;
+    ensure(world.stream().clone_dtoh(&sums)? == [1, 3], || "the device is of no use".to_owned())
+}
+
+fn late() -> Outcome {
+    on_ranks(|world| {
+        let input = world.stream().clone_htod(&[1_u32; 1_000])?;
+        let sums = world.scanner().scan(ops::sum());
+        let mut output = sums.across(world).run(&input)?;
+        world.synchronize()?;
+        if world.rank() == 1 {
+            // Beyond the deadline of the other one.
+            thread::sleep(Duration::from_secs(4));
+            return Ok(());
+        }
+        Ok(lost(world, || sums.across(world).run_into(&input, &mut output)).map_err(|error| error.to_string())?)
+    })
+}
+
+fn other() -> Outcome {
+    on_ranks(|world| {
+        let input = world.stream().clone_htod(&[1_u32; 1_000])?;
+        let error = match world.rank() {
+            0 => world.scanner().scan(ops::sum()).across(world).run(&input).err(),
+            _ => world.scanner().scan(ops::max()).across(world).run(&input).err(),
+        };
+        match error {
+            Some(scan_runtime::Error::World(WorldError::Differs { rank: 1, .. })) => Ok(()),
+            other => Err(format!("{other:?}").into()),
+        }
+    })
+}
