@@ -11,7 +11,7 @@ use crate::{
     call,
     cpu::Order,
     heads::HeadKind,
-    ops::{Aggregate, OverAggregates},
+    ops::OverAggregates,
     run::NewResults,
     scan::Options,
 };
@@ -129,7 +129,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         self.world.agree(kind, || options.op.source())
     }
 
-    /// The reduction of aggregates, or to one, in the direction of the scan.
+    /// A reduction in the direction of the scan.
     fn reduction<P: ScanOp>(&self, op: Arc<P>, initial: Option<P::Carry>) -> Reduce<P> {
         Scan::derived(self.options, op, initial)
     }
@@ -150,10 +150,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
     fn gather<S: Shape>(&self, input: impl Input<Op::Input, M, Shape = S>) -> Result<Gathered<M, Op>, Error> {
         let Across { options, world, axis, .. } = self;
         let (op, columns) = (&options.op, self.columns());
-        let aggregate = self.reduction(Aggregate::of(op.clone()), None);
-        let run = M::run(&aggregate, world);
-        let run = axis.iter().cloned().fold(run, |run, axis| run.along(axis));
-        let part = match M::reduced(&run, world, input, columns) {
+        let part = match M::aggregates(options, world, axis.as_ref(), input) {
             Ok(part) => Some(part),
             Err(Error::Plan(PlanError::NoElements { .. })) if op.identity().is_none() => None,
             Err(error) => return Err(error),

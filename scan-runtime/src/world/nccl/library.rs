@@ -2,7 +2,7 @@
 //! wheel, panics where it drops a communicator, and cannot ask for errors.
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    ffi::{CStr, c_char, c_int, c_void},
     mem::MaybeUninit,
     path::Path,
     ptr,
@@ -19,21 +19,6 @@ pub(super) type Comm = *mut c_void;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct UniqueId(pub(super) [u8; Id::BYTES]);
-
-/// `ncclConfig_t` as it was in NCCL 2.14: later versions take it, and set what it does not have to its default.
-#[repr(C)]
-pub(super) struct Config {
-    size: usize,
-    magic: c_uint,
-    version: c_uint,
-    blocking: c_int,
-}
-
-impl Config {
-    /// Calls return before they are done.
-    pub(super) const NONBLOCKING: Config =
-        Config { size: size_of::<Config>(), magic: 0xcafe_beef, version: 2_14_00, blocking: 0 };
-}
 
 /// `ncclSuccess` and `ncclInProgress`.
 pub(super) const SUCCESS: c_int = 0;
@@ -83,7 +68,7 @@ functions! {
     ncclGetUniqueId(*mut UniqueId) -> c_int;
     ncclGetErrorString(c_int) -> *const c_char;
     ncclGetLastError(Comm) -> *const c_char;
-    ncclCommInitRankConfig(*mut Comm, c_int, UniqueId, c_int, *mut Config) -> c_int;
+    ncclCommInitRank(*mut Comm, c_int, UniqueId, c_int) -> c_int;
     ncclCommGetAsyncError(Comm, *mut c_int) -> c_int;
     ncclCommCount(Comm, *mut c_int) -> c_int;
     ncclCommUserRank(Comm, *mut c_int) -> c_int;

@@ -1,10 +1,10 @@
-//! The thread that watches what has been enqueued: work of several ranks that waits for one that does not come would
-//! keep the stream for ever.
+//! The thread that watches calls and what they have enqueued: work that waits for a rank which does not come would keep
+//! the stream for ever.
 
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -23,6 +23,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(super) struct Watch {
     queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -33,6 +34,8 @@ struct Queue {
 
 #[derive(Debug, Default)]
 struct Watched {
+    /// A call that has not returned: since when, until when, and what it does.
+    call: Option<(Instant, Duration, &'static str)>,
     operations: VecDeque<Operation>,
     /// Events that are free.
     events: Vec<CudaEvent>,
@@ -49,25 +52,31 @@ struct Operation {
 }
 
 impl Watch {
-    /// Begins to watch. Without a thread nothing is watched but the calls.
+    /// Begins to watch.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let queue = Arc::new(Queue { watched: Mutex::default(), changed: Condvar::new() });
         let seen = queue.clone();
-        // Where there is no thread for it, `synchronize` of the stream waits for ever for a rank that is gone.
-        if thread::Builder::new().name("scan-world".to_owned()).spawn(move || seen.watch(&shared)).is_err() {
-            tracing::warn!("no thread watches the deadline of other ranks");
+        let thread = thread::Builder::new().name("scan-world".to_owned()).spawn(move || seen.watch(&shared));
+        if thread.is_err() {
+            tracing::warn!("no thread watches the deadline of other ranks: a call waits for them for ever");
         }
-        Watch { queue }
+        Watch { queue, thread: thread.ok() }
     }
 
-    /// Marks where the stream comes to an operation.
-    pub(super) fn begin(&self, stream: &Arc<CudaStream>) -> Result<CudaEvent, Error> {
-        let event = self.event(stream)?;
-        event.record(stream).map_err(driver_error("recording an event"))?;
-        Ok(event)
+    /// Marks where the stream comes to an operation, before the call that enqueues it.
+    pub(super) fn begin(
+        &self,
+        stream: &Arc<CudaStream>,
+        what: &'static str,
+        deadline: Duration,
+    ) -> Result<CudaEvent, Error> {
+        let before = self.mark(stream)?;
+        self.queue.lock().call = Some((Instant::now(), deadline, what));
+        self.queue.changed.notify_one();
+        Ok(before)
     }
 
-    /// Watches the operation that has been enqueued since.
+    /// Watches the operation that the call has enqueued.
     pub(super) fn end(
         &self,
         stream: &Arc<CudaStream>,
@@ -75,17 +84,21 @@ impl Watch {
         what: &'static str,
         deadline: Duration,
     ) -> Result<(), Error> {
-        let after = self.begin(stream)?;
-        self.queue.lock().operations.push_back(Operation { before, after, what, deadline });
-        self.queue.changed.notify_one();
+        let after = self.mark(stream)?;
+        let mut watched = self.queue.lock();
+        watched.call = None;
+        watched.operations.push_back(Operation { before, after, what, deadline });
         Ok(())
     }
 
-    fn event(&self, stream: &Arc<CudaStream>) -> Result<CudaEvent, Error> {
-        if let Some(event) = self.queue.lock().events.pop() {
-            return Ok(event);
-        }
-        stream.context().new_event(None).map_err(driver_error("creating an event"))
+    fn mark(&self, stream: &Arc<CudaStream>) -> Result<CudaEvent, Error> {
+        let free = self.queue.lock().events.pop();
+        let event = match free {
+            Some(event) => event,
+            None => stream.context().new_event(None).map_err(driver_error("creating an event"))?,
+        };
+        event.record(stream).map_err(driver_error("recording an event"))?;
+        Ok(event)
     }
 }
 
@@ -93,6 +106,8 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.queue.lock().has_ended = true;
         self.queue.changed.notify_one();
+        // It has lost the world if it panicked, which its drop shows soon enough.
+        _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -101,27 +116,34 @@ impl Queue {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next operation; `None` at the end.
-    fn next(&self) -> Option<Operation> {
+    /// The next operation; `None` at the end, an error where a call does not return.
+    fn next(&self, shared: &Shared) -> Result<Option<Operation>, WorldError> {
         let mut watched = self.lock();
         loop {
             if let Some(operation) = watched.operations.pop_front() {
-                return Some(operation);
+                return Ok(Some(operation));
             }
-            if watched.has_ended {
-                return None;
-            }
-            watched = self.changed.wait(watched).unwrap_or_else(PoisonError::into_inner);
+            watched = match watched.call {
+                Some((since, deadline, what)) if since.elapsed() > deadline => {
+                    return Err(shared.timed_out(what, since.elapsed()));
+                }
+                Some(_) => self.changed.wait_timeout(watched, LONGEST_PAUSE).unwrap_or_else(PoisonError::into_inner).0,
+                None if watched.has_ended => return Ok(None),
+                None => self.changed.wait(watched).unwrap_or_else(PoisonError::into_inner),
+            };
         }
     }
 
     fn watch(&self, shared: &Shared) {
-        while let Some(operation) = self.next() {
-            if let Err(error) = operation.wait(shared) {
-                shared.lose(error);
-                return;
+        let watch = || -> Result<(), WorldError> {
+            while let Some(operation) = self.next(shared)? {
+                operation.wait(shared)?;
+                self.lock().events.extend([operation.before, operation.after]);
             }
-            self.lock().events.extend([operation.before, operation.after]);
+            Ok(())
+        };
+        if let Err(error) = watch() {
+            shared.lose(error);
         }
     }
 }
@@ -129,8 +151,7 @@ impl Queue {
 impl Operation {
     /// Waits until it is done.
     fn wait(&self, shared: &Shared) -> Result<(), WorldError> {
-        let mut pause = PAUSE;
-        let mut begun = None;
+        let (mut pause, mut begun) = (PAUSE, None);
         while !self.after.is_complete() {
             if let Some(failure) = shared.failure() {
                 return Err(failure);
@@ -138,7 +159,7 @@ impl Operation {
             if begun.is_none() && self.before.is_complete() {
                 begun = Some(Instant::now());
             }
-            let waited = begun.map_or(Duration::ZERO, |begun: Instant| begun.elapsed());
+            let waited = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
             if waited > self.deadline {
                 return Err(shared.timed_out(self.what, waited));
             }
