@@ -107,6 +107,12 @@ impl OpSource {
         self.carry.is_some() && self.has("prepend")
     }
 
+    /// Whether the result of a reduction is the total: no function makes it of that.
+    #[doc(hidden)]
+    pub fn totals_are_results(&self) -> bool {
+        self.carry.is_none() && self.output == self.state && !self.has("project") && !self.has("emit")
+    }
+
     /// What initial values and totals are of: the carry, or else the state.
     pub fn initial(&self) -> &ElementType {
         self.carry.as_ref().map_or(&self.state, |carry| &carry.ty)

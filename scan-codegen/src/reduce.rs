@@ -39,17 +39,25 @@ pub enum Reduction {
     /// A tree in which the first threads of the block are active: warps are entirely active or inactive.
     Contiguous,
     /// Each thread folds a run of its own first; the contiguous tree then reduces the runs' aggregates.
-    #[default]
     Coarsened,
+    /// Whichever is fastest: over device memory, where elements and states have at most 16 bytes and the result is the
+    /// state, the kernels of a scan that writes nothing but its total; else the coarsened tree.
+    #[default]
+    Fastest,
 }
 
 impl Reduction {
+    /// The tree.
+    const fn tree(self) -> Self {
+        if let Reduction::Fastest = self { Reduction::Coarsened } else { self }
+    }
+
     /// The template of its tree.
     const fn name(self) -> &'static str {
         match self {
             Reduction::Divergent => "divergent",
             Reduction::Contiguous => "contiguous",
-            Reduction::Coarsened => "coarsened",
+            Reduction::Coarsened | Reduction::Fastest => "coarsened",
         }
     }
 }
@@ -93,7 +101,7 @@ pub fn plan_reduction(
     check_operator(operator)?;
     check_outputs(operator, OutputsOf::Totals)?;
     check_start(operator, initial_value)?;
-    let device = *limits;
+    let (device, reduction) = (*limits, reduction.tree());
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
     let coarsened = reduction == Reduction::Coarsened;
@@ -216,7 +224,7 @@ pub fn render_reduction_from(
     let trees: &[&str] = match plan.reduction {
         Reduction::Divergent => &["reduce_divergent"],
         Reduction::Contiguous => &["reduce_contiguous"],
-        Reduction::Coarsened => &["reduce_contiguous", "reduce_coarsened"],
+        Reduction::Coarsened | Reduction::Fastest => &["reduce_contiguous", "reduce_coarsened"],
     };
     let mut parts = vec!["types", "no_head_masks", "prefix"];
     parts.extend(start::start(operator, &spec_of(plan)));

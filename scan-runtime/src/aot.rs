@@ -465,7 +465,7 @@ mod tests {
             bundle.wanted.iter().map(|wanted| wanted.tasks.iter().map(totals).collect()).collect();
         let plain = Some((false, false));
         assert_eq!(wanted[..3], [vec![plain], vec![Some((true, false))], vec![Some((false, true))]]);
-        assert_eq!(wanted[3..], [vec![None], vec![plain, None]]);
+        assert_eq!(wanted[3..], [vec![None, Some((true, false))], vec![plain, None]]);
         assert!(matches!(&bundle.wanted[3].tasks[0], Task::Reduce(..)));
         assert!(matches!(&bundle.wanted[4].tasks[1], Task::LastResults(spec) if !spec.segments.is_none()));
         assert!(matches!(Bundle::new().with(&scan).compile(), Err(Error::Bundle { .. })));

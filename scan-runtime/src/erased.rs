@@ -22,6 +22,8 @@ pub(crate) trait Erased: Send + Sync {
     fn start(&self) -> Option<Vec<u8>>;
     fn carry_bytes(&self) -> usize;
     fn output_bytes(&self) -> usize;
+    /// Bytes of the largest one of an input, a state, a carry and an output.
+    fn largest_bytes(&self) -> usize;
     /// Bytes of the larger one of an input and an output.
     fn element_bytes(&self) -> usize;
     /// The bytes of the output that `project` makes of a carry.
@@ -71,6 +73,10 @@ impl<Op: ScanOp> Erased for Op {
 
     fn element_bytes(&self) -> usize {
         size_of::<Op::Input>().max(size_of::<Op::Output>())
+    }
+
+    fn largest_bytes(&self) -> usize {
+        self.element_bytes().max(size_of::<Op::State>()).max(size_of::<Op::Carry>())
     }
 
     unsafe fn project(&self, carry: &[u8]) -> Result<Vec<u8>, Error> {

@@ -101,12 +101,18 @@ impl Call<'_> {
         }
         let of_columns = self.along.is_some_and(|along| !along.is_of_rows(&self.request));
         let request = if of_columns { self.request } else { self.request.by_rows(0) };
+        let by_totals = request.by_totals(self.op, usize::MAX);
+        let by_totals = by_totals.filter(|_| !of_columns && self.op.source().totals_are_results());
+        let by_totals = by_totals.map(|request| request.task(self.shape()));
+        if !request.is_of_trees() && by_totals.is_some() {
+            return by_totals.into_iter().collect();
+        }
         let scan = match of_columns {
             true => Task::Columns(request.scanned(true).spec(), self.shape()),
             false => request.scanned(false).task(self.shape()),
         };
         let last_results = request.last_results(of_columns).map(Task::LastResults);
-        iter::once(scan).chain(last_results).collect()
+        iter::once(scan).chain(last_results).chain(by_totals).collect()
     }
 
     /// An error where the planner refuses the call.

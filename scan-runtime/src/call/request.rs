@@ -5,7 +5,12 @@ use std::fmt;
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, OffsetWidth, Overrides, Reduction, ScanKind, ScanSpec, Segments};
 
 use super::Task;
-use crate::{cpu::Order, heads::HeadKind};
+use crate::{cpu::Order, erased::Erased, heads::HeadKind};
+
+/// The most bytes of an element and of a state, and the fewest of an input, whose total a scan gives so much faster than a
+/// tree that it makes up for its longer text (`docs/tuning.md#reductions-by-scans`).
+const LIGHT: usize = 16;
+const LONG: usize = 16 << 20;
 
 /// All that decides which kernels a call needs.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +144,21 @@ impl Request {
             }
             _ => *self,
         }
+    }
+
+    /// The scan whose totals are the results of a reduction of up to `len` elements, and which writes nothing else: of
+    /// rows, or of a whole that is long. For an operator whose results are its totals.
+    pub(crate) fn by_totals(&self, op: &dyn Erased, len: usize) -> Option<Request> {
+        let reduction = self.reduction.filter(|_| self.layouts.output == Layouts::default().output)?;
+        let totals = match self.heads {
+            HeadKind::Rows { .. } => Totals::PerSegment,
+            HeadKind::None if reduction == Reduction::Fastest && op.largest_bytes() <= LIGHT => {
+                (len.saturating_mul(op.element_bytes()) >= LONG).then_some(Totals::Last)?
+            }
+            _ => return None,
+        };
+        let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));
+        Some(Request { reduction: None, totals, layouts: Layouts { output, ..self.layouts }, ..*self })
     }
 
     /// What takes the results of a reduction out of those of [that scan](Request::scanned), where they are not the

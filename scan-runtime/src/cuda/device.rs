@@ -1,6 +1,7 @@
 //! A CUDA device that scans run on.
 
 use std::{
+    any::TypeId,
     collections::HashMap,
     ffi::c_int,
     sync::{Arc, Mutex, Once, OnceLock, RwLock},
@@ -19,12 +20,15 @@ use super::{
     named, out_of_memory_or,
     panics::Panics,
     ranges::Ranges,
+    read,
     staging::{Lanes, Staging},
     workspace::{Workspaces, is_captured},
+    write,
 };
 use crate::{
-    Error, HostMemory, ScanOp,
+    Error, HostMemory,
     caught::discard,
+    erased::Erased,
     host::side::Sides,
     nvrtc,
     telemetry::{Caller, allocated_on_device},
@@ -47,6 +51,8 @@ pub(crate) struct CudaDevice {
     pub(super) kernels: RwLock<HashMap<KernelsKey, Arc<Made<Ranges>>>>,
     /// The tuned shapes, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
+    /// Of each operator whether its totals are results of reductions.
+    operators: RwLock<HashMap<TypeId, bool>>,
     /// The operators that have panicked.
     pub(super) panics: Arc<Panics>,
     /// Which calls over host memory it runs.
@@ -73,7 +79,7 @@ impl CudaDevice {
         let limits = limits_of(context.cu_device())?;
         limits.check()?;
         let panics = Panics::new(&context);
-        let (kernels, tuned, workspaces, lanes) = Default::default();
+        let (kernels, tuned, operators, workspaces, lanes) = Default::default();
         let launches_programmatically = driver_version()? >= PROGRAMMATIC_IN_GRAPHS;
         let device = CudaDevice {
             context,
@@ -83,6 +89,7 @@ impl CudaDevice {
             stores,
             kernels,
             tuned,
+            operators,
             panics,
             sides: Sides::new(host_memory),
             staging,
@@ -123,6 +130,14 @@ impl CudaDevice {
         Ok(slice)
     }
 
+    /// Whether the result of a reduction with this operator is the total of a scan.
+    pub(crate) fn totals_are_results(&self, op: &dyn Erased) -> bool {
+        if let Some(known) = read(&self.operators).get(&op.id()) {
+            return *known;
+        }
+        *write(&self.operators).entry(op.id()).or_insert_with(|| op.source().totals_are_results())
+    }
+
     /// An error if the stream is being captured: the graph would copy from this call's memory at every launch.
     pub(crate) fn refuse_capture(&self, stream: &CudaStream) -> Result<(), Error> {
         if is_captured(stream)? { Err(Error::Captured) } else { Ok(()) }
@@ -158,7 +173,7 @@ fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error
 /// Parses the templates of kernels, and loads and sets up NVRTC if it will probably be needed: if no kernels are
 /// compiled already. If there are kernels on disk, they may be all that is needed.
 fn warm_up(index: usize, stores: &Stores) {
-    let (operator, limits) = (crate::ops::sum::<u32>().source(), DeviceLimits::BASELINE);
+    let (operator, limits) = (Erased::source(&crate::ops::sum::<u32>()), DeviceLimits::BASELINE);
     let plans = scan_codegen::plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default());
     drop(plans.map(|plans| scan_codegen::render(&operator, plans.longest())));
     if stores.are_empty() {

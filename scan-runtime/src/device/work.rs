@@ -18,7 +18,7 @@ pub(crate) struct DeviceWork {
     work: Work,
     /// Whether it reduces ranges: its launches are for as many as there are results.
     is_of_ranges: bool,
-    /// Whether it is a reduction of columns: their results are the totals of a scan.
+    /// Whether it is a reduction whose results are the totals of a scan.
     takes_totals: bool,
     last_results: Option<LastResults>,
 }
@@ -67,13 +67,17 @@ impl DeviceWork {
             return Ok(DeviceWork { work, is_of_ranges: true, takes_totals: false, last_results: None });
         }
         let constants = Constants::new(stream, call.op, call.initial_bytes())?;
+        let (Runs::Once(len) | Runs::Often(len)) = runs;
+        if let Some(request) = request.by_totals(call.op, len).filter(|_| device.totals_are_results(call.op)) {
+            let work = Work::new(device, stream, call.op, constants, &request.task(call.shape()), runs)?;
+            return Ok(DeviceWork { work, is_of_ranges: false, takes_totals: true, last_results: None });
+        }
         let scan = Call { request: request.scanned(false), ..*call };
         let work = Work::new(device, stream, call.op, constants, &scan.task(), runs)?;
         let last_results = request.last_results(false).map(|spec| {
             // Only between offsets can segments be empty; the host does not see whether one is.
             let needs_one = matches!(spec.segments, Segments::Offsets(_)) && !spec.initial_values;
             let of_nothing = needs_one.then(of_nothing).transpose()?;
-            let (Runs::Once(len) | Runs::Often(len)) = runs;
             LastResults::new(call, device, stream, (spec, request.heads), (runs, len), of_nothing)
         });
         Ok(DeviceWork { work, is_of_ranges: false, takes_totals: false, last_results: last_results.transpose()? })

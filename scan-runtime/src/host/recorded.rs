@@ -51,7 +51,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let host = Memory::<Op>::host(Both { input, output: result.as_mut_ptr() }, len);
         let call = self.call(Totals::None).over(layouts);
         if is_of_trees(&call, &host) {
-            return notes.note(&call, len);
+            notes.note(&call, len)?;
+            return notes.note_on_device(&call);
         }
         notes.note_on_device(&call)?;
         let (host, layouts) = of_total::<Op>(input, len, layouts);

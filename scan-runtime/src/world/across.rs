@@ -11,7 +11,7 @@ use crate::{
     call,
     cpu::Order,
     heads::HeadKind,
-    ops::OverAggregates,
+    ops::{Aggregate, OverAggregates},
     run::NewResults,
     scan::Options,
 };
@@ -150,7 +150,9 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
     fn gather<S: Shape>(&self, input: impl Input<Op::Input, M, Shape = S>) -> Result<Gathered<M, Op>, Error> {
         let Across { options, world, axis, .. } = self;
         let (op, columns) = (&options.op, self.columns());
-        let part = match M::aggregates(options, world, axis.as_ref(), input) {
+        let aggregate = self.reduction(Aggregate::of(op.clone()), None);
+        let run = axis.iter().cloned().fold(M::run(&aggregate, world), |run, axis| run.along(axis));
+        let part = match M::reduced(&run, world, input, columns) {
             Ok(part) => Some(part),
             Err(Error::Plan(PlanError::NoElements { .. })) if op.identity().is_none() => None,
             Err(error) => return Err(error),

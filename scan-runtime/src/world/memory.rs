@@ -10,13 +10,7 @@ use super::{
     devices::Ranked,
     threads::{Part, Thread},
 };
-use crate::{
-    Device, Error, Host, Memory, Outcome, Reduce, Run, Scan, ScanElement, ScanOp, Totals,
-    arrays::{Input, discard},
-    ops::Aggregate,
-    room::room,
-    scan::Options,
-};
+use crate::{Device, Error, Host, Memory, Outcome, Run, Scan, ScanElement, ScanOp, Totals, arrays::Input, room::room};
 
 /// The memory that the ranks of a [`World`] scan: [`Device`], or [`Host`] where the ranks are threads.
 pub trait WorldMemory: Memory<Axis: From<Axis>> {
@@ -28,15 +22,6 @@ pub trait WorldMemory: Memory<Axis: From<Axis>> {
     /// A run of the scan, over the memory of this rank.
     #[doc(hidden)]
     fn run<'a, Op: ScanOp, R: Outcome>(scan: &'a Scan<Op, R>, world: &'a World<Self>) -> Run<'a, Op, Self, R>;
-    /// The aggregate of the input, or that of each column.
-    #[doc(hidden)]
-    #[allow(private_interfaces, reason = "nobody else calls it")]
-    fn aggregates<Op: ScanOp>(
-        options: &Options<Op>,
-        world: &World<Self>,
-        axis: Option<&Axis>,
-        input: impl Input<Op::Input, Self>,
-    ) -> Result<Self::New<Op::State>, Error>;
     /// Reduces to so many new results.
     #[doc(hidden)]
     fn reduced<Op: ScanOp>(
@@ -130,18 +115,6 @@ impl WorldMemory for Host {
         scan.call()
     }
 
-    #[allow(private_interfaces, reason = "as of the trait")]
-    fn aggregates<Op: ScanOp>(
-        options: &Options<Op>,
-        world: &World<Self>,
-        axis: Option<&Axis>,
-        input: impl Input<Op::Input, Self>,
-    ) -> Result<Vec<Op::State>, Error> {
-        let reduce: Reduce<_> = Scan::derived(options, Aggregate::of(options.op.clone()), None);
-        let run = axis.into_iter().cloned().fold(reduce.call(), |run, axis| run.along(axis));
-        Self::reduced(&run, world, input, axis.map_or(1, Axis::columns))
-    }
-
     fn reduced<Op: ScanOp>(
         run: &Run<'_, Op, Self, Totals>,
         _: &World<Self>,
@@ -214,24 +187,6 @@ impl WorldMemory for Device {
 
     fn run<'a, Op: ScanOp, R: Outcome>(scan: &'a Scan<Op, R>, world: &'a World<Self>) -> Run<'a, Op, Self, R> {
         scan.on(world.stream())
-    }
-
-    /// By a scan whose results are discarded: it reads several arrays, and from either end, as fast as one.
-    fn aggregates<Op: ScanOp>(
-        options: &Options<Op>,
-        world: &World<Self>,
-        axis: Option<&Axis>,
-        input: impl Input<Op::Input, Self>,
-    ) -> Result<CudaSlice<Op::State>, Error> {
-        // SAFETY: the scan writes all of them, or gives an error.
-        let mut aggregates = unsafe { world.link.room(axis.map_or(1, Axis::columns))? };
-        let scan: Scan<_> = Scan::derived(options, Aggregate::of(options.op.clone()), None);
-        let run = scan.on(world.stream());
-        match axis {
-            Some(axis) => run.along(axis.clone()).totals_into(&mut aggregates).run_into(input, discard())?,
-            None => run.total_into(&mut aggregates).run_into(input, discard())?,
-        }
-        Ok(aggregates)
     }
 
     fn reduced<Op: ScanOp>(

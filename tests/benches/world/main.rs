@@ -156,9 +156,7 @@ impl Bench {
     fn time(&self, mut run: impl FnMut() -> Result<(), scan_runtime::Error>) -> Outcome<f64> {
         let (world, mut times) = (&self.world, Vec::new());
         let (slowest, stream) = (world.scanner().reduce(ops::max::<f32>()), world.stream());
-        let event = || -> Outcome<CudaEvent> {
-            Ok(stream.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?)
-        };
+        let event = || -> Outcome<CudaEvent> { Ok(stream.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?) };
         let (start, end) = (event()?, event()?);
         for round in 0..self.arguments.runs + 3 {
             // The ranks come together.

@@ -171,8 +171,7 @@ fn columns(world: &World) -> Outcome {
             let scan = scanner.scan(Lifting);
             if reversed { scan.reverse() } else { scan }
         };
-        let (expected, totals) =
-            scan(&Scanner::cpu()).along(axis(len)?).init_each(&init).with_totals().run(&input)?;
+        let (expected, totals) = scan(&Scanner::cpu()).along(axis(len)?).init_each(&init).with_totals().run(&input)?;
         let expected: Vec<_> = (0..rows).flat_map(|row| &expected[part(row)]).copied().collect();
         let across = scan(world.scanner());
         let across = across.across(world).along(axis(to - from)?).init_each(&values).with_totals();
@@ -201,8 +200,9 @@ fn captured(world: &World) -> Outcome {
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
     let enqueued = sums.across(world).run_into(&input, &mut output);
     let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = stream.end_capture(flags)?.ok_or("no graph")?;
+    let graph = stream.end_capture(flags);
     enqueued?;
+    let graph = graph?.ok_or("no graph")?;
     for value in [2_u64, 5] {
         stream.memcpy_htod(&vec![value; 100_000], &mut input)?;
         graph.launch()?;
