@@ -10,11 +10,14 @@ mod loads;
 mod progress;
 mod request;
 mod task;
+pub(crate) mod with_initial;
 
 #[cfg(feature = "cuda")]
 use std::iter;
 
-use scan_codegen::{Overrides, PlanError, ScanSpec};
+#[cfg(feature = "cuda")]
+use scan_codegen::ScanKind;
+use scan_codegen::{ArrayKind, Overrides, PlanError, ScanSpec};
 
 #[cfg(feature = "cuda")]
 pub(crate) use chunks::Chunk;
@@ -87,19 +90,34 @@ impl Call<'_> {
 
     pub(crate) fn task(&self) -> Task {
         match self.along {
-            Some(along) if !along.is_of_rows(&self.request) => Task::Columns(self.spec(), self.shape()),
+            Some(_) if self.is_of_columns() => Task::Columns(self.spec(), self.shape()),
             _ => self.request.task(self.shape()),
         }
     }
 
+    /// Whether it is along an axis, and not of rows.
+    fn is_of_columns(&self) -> bool {
+        let has_strides = || self.request.layouts.input.1.any(|kind| kind == ArrayKind::Strided);
+        self.along.is_some_and(|along| !along.is_of_rows(&self.request) || has_strides())
+    }
+
+    /// The scan that gives the initial values, where results include these.
+    #[cfg(feature = "cuda")]
+    fn of_initial(&self) -> Self {
+        Call { request: Request { kind: ScanKind::Exclusive, totals: Totals::None, ..self.request }, ..*self }
+    }
+
     /// The kernels of a reduction over slices of device memory. They write the results, which are not always those of
-    /// the kernels that read host memory.
+    /// the kernels that read host memory. And those of the initial values, where results include these.
     #[cfg(feature = "cuda")]
     pub(crate) fn device_tasks(&self) -> Vec<Task> {
+        if self.request.includes_initial {
+            return vec![self.of_initial().task()];
+        }
         if self.request.reduction.is_none() {
             return Vec::new();
         }
-        let of_columns = self.along.is_some_and(|along| !along.is_of_rows(&self.request));
+        let of_columns = self.is_of_columns();
         let request = if of_columns { self.request } else { self.request.by_rows(0) };
         let scan = match of_columns {
             true => Task::Columns(request.scanned(true).spec(), self.shape()),

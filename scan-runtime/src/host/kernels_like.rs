@@ -11,9 +11,10 @@ use crate::{
 impl<Op: ScanOp> HostCall<'_, Op> {
     /// The kernels of this call over host memory, and those of the same call over device memory.
     pub(crate) fn tasks(&self, asked: Totals) -> Vec<Task> {
-        let call = self.call(self.wanted(asked));
+        let planned = self.as_planned();
+        let call = planned.call(self.wanted(asked));
         let of_host = match (call.request.reduction, call.along) {
-            (Some(_), Some(_)) => self.scan_call(Totals::PerSegment, totals_only(call.request.layouts)).task(),
+            (Some(_), Some(_)) => planned.scan_call(Totals::PerSegment, totals_only(call.request.layouts)).task(),
             _ => call.task(),
         };
         [vec![of_host], call.device_tasks()].concat()

@@ -137,6 +137,11 @@ const PROGRAM: &[Kind] = &[
         let of_two = scanner.reduce(Recurrence).along(down).run((&vec![1_u32; FEW], indices()))?;
         given((columns, rows, of_two))
     }),
+    ("n + 1 results", |scanner| {
+        let (scan, input) = (scanner.scan(ops::min::<f32>()).include_initial(), floats(FEW));
+        let (rows, all) = (scan.rows(100).run(&input)?, scan.run(&input)?);
+        given((rows, all, scan.along(Axis::of(&[10, 100], 0)?).with_totals().run(&input)?))
+    }),
     ("overrides", |scanner| {
         let scan = scanner.scan(ops::sum::<f32>()).deterministic().overrides(Overrides::default().threads(128));
         given(scan.run(&floats(FEW))?)
@@ -197,6 +202,10 @@ fn on_device(on: &OnStream) -> Outcome {
     let (first, mut last) = (on.slice("first", &floats(100))?, on.slice("last", &floats(100))?);
     down.init_each(&first).totals_into(&mut last).run_into(&input, &mut output)?;
     drop(on.scanner.scan(ops::min::<i32>()).on(stream).prepare(FEW)?);
+    let minima = on.scanner.scan(ops::min::<f32>()).include_initial();
+    minima.on(stream).run(&input)?;
+    minima.on(stream).rows(100).run(&input)?;
+    drop(minima.on(stream).prepare(FEW)?);
     reductions_on_device(on)?;
     Ok(stream.synchronize()?)
 }
