@@ -37,6 +37,8 @@ use crate::{
     heads::Heads,
     host::axis::AxisLayout,
 };
+#[cfg(feature = "cuda")]
+use crate::{device::work::OfNothing, heads::HeadKind};
 
 /// A scan or a reduction, and its segments and initial values in host memory.
 #[derive(Clone, Copy)]
@@ -105,6 +107,21 @@ impl Call<'_> {
     #[cfg(feature = "cuda")]
     fn of_initial(&self) -> Self {
         Call { request: Request { kind: ScanKind::Exclusive, totals: Totals::None, ..self.request }, ..*self }
+    }
+
+    /// The kernels of this call over device memory, in arrays of these kinds. Those of reductions write the results of
+    /// no elements, too.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn tasks_on_device(&self) -> Vec<Task> {
+        let mut call = *self;
+        if call.is_of_columns() {
+            // Rows whose arrays are strided in different ways are scanned as columns.
+            call.request.heads = HeadKind::None;
+        }
+        let scan = call.request.reduction.is_none().then(|| call.task());
+        let needs_nothing = OfNothing::is_needed(&call) && (call.request.heads.is_none() || call.along.is_some());
+        let of_nothing = needs_nothing.then(|| OfNothing::task(&call));
+        scan.into_iter().chain(call.device_tasks()).chain(of_nothing).collect()
     }
 
     /// The kernels of a reduction over slices of device memory. They write the results, which are not always those of
