@@ -52,6 +52,8 @@ pub use carry::{Carry, TileNumbers};
 #[doc(hidden)]
 pub use checker::{Rule, Violation};
 #[doc(hidden)]
+pub use columns::WithInitial;
+#[doc(hidden)]
 pub use columns::render_columns_from;
 pub use columns::{Axis, AxisError, ColumnLayout, ColumnsPlan, plan_columns, render_columns, render_columns_for};
 pub use composed::Nulls;

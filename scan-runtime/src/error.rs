@@ -382,6 +382,12 @@ pub enum Error {
     /// An in-place scan of an axis with other strides for the output than for the input.
     #[error("an in-place scan needs the same strides for input and output; use `run_into`")]
     AxisInPlace,
+    /// What a scan that [includes the initial value](crate::Scan::include_initial) cannot do.
+    #[error("`include_initial` gives n + 1 results for the n elements of each row or column: {why}")]
+    IncludeInitial {
+        /// The reason, and what to do.
+        why: &'static str,
+    },
     /// The offsets of segments are not ascending.
     #[error("offset {index} is {offset}, less than {before} before it: segment offsets must be ascending")]
     OffsetsDescend {

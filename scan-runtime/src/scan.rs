@@ -26,6 +26,8 @@ pub(crate) struct Options<Op: ScanOp> {
     pub(crate) scanner: Scanner,
     pub(crate) op: Arc<Op>,
     pub(crate) kind: ScanKind,
+    /// Whether there is a result for the initial value, in addition to those of the elements.
+    pub(crate) includes_initial: bool,
     pub(crate) order: Order,
     pub(crate) initial_value: Option<Op::Carry>,
     /// What the caller has to say about the kernels' shape, if anything.
@@ -61,6 +63,7 @@ impl<Op: ScanOp> Options<Op> {
         };
         let request = Request {
             kind: self.kind,
+            includes_initial: self.includes_initial,
             order: self.order,
             reduction: self.reduction,
             heads: heads.kind,
@@ -99,6 +102,7 @@ impl<Op: ScanOp> Clone for Options<Op> {
             scanner: self.scanner.clone(),
             op: self.op.clone(),
             kind: self.kind,
+            includes_initial: self.includes_initial,
             order: self.order,
             initial_value: self.initial_value,
             overrides: self.overrides.clone(),
@@ -192,6 +196,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
             scanner,
             op: Arc::new(op),
             kind: ScanKind::Inclusive,
+            includes_initial: false,
             order: Order::Forward,
             initial_value: None,
             overrides: None,
@@ -243,13 +248,51 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
 impl<Op: ScanOp> Scan<Op> {
     /// Output `i` includes input `i`. This is the default.
     pub fn inclusive(mut self) -> Self {
-        self.options.kind = ScanKind::Inclusive;
+        (self.options.kind, self.options.includes_initial) = (ScanKind::Inclusive, false);
         self
     }
 
     /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
     pub fn exclusive(mut self) -> Self {
-        self.options.kind = ScanKind::Exclusive;
+        (self.options.kind, self.options.includes_initial) = (ScanKind::Exclusive, false);
+        self
+    }
+
+    /// Gives `n + 1` results for `n` elements: the initial value, or else the identity or `START`, and then the inclusive
+    /// results. So each row has one result more, and an array along an axis one more along it: `include_initial=True` of
+    /// the array API standard (numpy's `cumulative_sum`, `cumulative_prod`), `n + 1` offsets from `n` counts. In a
+    /// [reversed](Scan::reverse) scan the initial value is the last result. Of `inclusive`, `exclusive` and
+    /// `include_initial`, the last call counts.
+    ///
+    /// ```
+    /// use scan_runtime::{Axis, Scanner, ops};
+    ///
+    /// let sums = Scanner::new()?.scan(ops::sum()).include_initial();
+    /// assert_eq!(sums.run(&[3_u32, 0, 4])?, [0, 3, 3, 7]);
+    /// assert_eq!(sums.clone().reverse().run(&[3, 0, 4])?, [7, 4, 4, 0]);
+    ///
+    /// // Of two rows of three; along the first axis; and with a value of its own for each row.
+    /// let matrix = [1, 2, 3, 4, 5, 6];
+    /// assert_eq!(sums.rows(3).run(&matrix)?, [0, 1, 3, 6, 0, 4, 9, 15]);
+    /// assert_eq!(sums.along(Axis::of(&[2, 3], 0)?).run(&matrix)?, [0, 0, 0, 1, 2, 3, 5, 7, 9]);
+    /// let mut results = [0; 8];
+    /// sums.rows(3).init_each(&[10, 20]).run_into(&matrix, &mut results)?;
+    /// assert_eq!(results, [10, 11, 13, 16, 20, 24, 29, 35]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// On a stream it is two launches into the same memory: an exclusive scan of one element of each column, and the
+    /// inclusive scan. [`Axis::output_strides`](crate::Axis::output_strides) are those of the results, `n + 1` along the
+    /// axis.
+    ///
+    /// # Errors
+    ///
+    /// A run gives [`Error::Length`] for an output that has not one result more for each row or column,
+    /// [`PlanError::NoIdentity`] without an identity, `START` and initial value, and [`Error::IncludeInitial`] where the
+    /// results would have no regular places: in place, by flags, bits, keys or offsets, scattered; and for a number of
+    /// elements or a late value in device memory.
+    pub fn include_initial(mut self) -> Self {
+        (self.options.kind, self.options.includes_initial) = (ScanKind::Inclusive, true);
         self
     }
 

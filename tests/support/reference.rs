@@ -30,8 +30,7 @@ pub fn scan_axis<Op: ScanOp>(
     input: &[Op::Input],
     output: &mut [Op::Output],
 ) {
-    let (input_strides, output_strides) = axis.both_strides();
-    let (from, to) = (places(axis, input_strides), places(axis, output_strides));
+    let (from, to) = (places(axis, axis.both_strides().0), result_places(axis));
     for column in columns(axis) {
         let length = axis.shape()[axis.axis()];
         let elements: Vec<_> = (0..length).map(|row| input[from(&column, row)]).collect();
@@ -55,8 +54,7 @@ pub fn scan_axis_each<Op: ScanOp>(
     input: &[Op::Input],
     output: &mut [Op::Output],
 ) -> Vec<Op::Carry> {
-    let (input_strides, output_strides) = axis.both_strides();
-    let (from, to) = (places(axis, input_strides), places(axis, output_strides));
+    let (from, to) = (places(axis, axis.both_strides().0), result_places(axis));
     let length = axis.shape()[axis.axis()];
     let of_column = |(number, column): (usize, Vec<usize>)| {
         let value = values.map(|values| values[number]);
@@ -80,6 +78,14 @@ pub fn places<'a>(axis: &'a Axis, strides: &'a [isize]) -> impl Fn(&[usize], usi
         };
         column.iter().zip(strides).enumerate().map(of_dimension).sum()
     }
+}
+
+/// The same of results, of which an axis may have a part.
+pub fn result_places(axis: &Axis) -> impl Fn(&[usize], usize) -> usize + '_ {
+    let strides = axis.both_strides().1;
+    let (of_all, [_, first]) = (axis.first_and_len(strides).map_or(0, |(first, _)| first), axis.layout().firsts());
+    let place = places(axis, strides);
+    move |column, row| first + place(column, row) - of_all
 }
 
 /// The indices of the first element of each column of an array.

@@ -41,6 +41,8 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
     same("by_offsets", sums.by_offsets(&[0_u32, 1, 4]).run(&x)?, vec![1, 2, 5, 9, 5, 11])?;
     same("rows", sums.rows(3).run(&x)?, vec![1, 3, 6, 4, 9, 15])?;
     same("along", sums.along(Axis::of(&[2, 3], 0)?).run(&x)?, vec![1, 2, 3, 5, 7, 9])?;
+    let with_initial = sums.clone().include_initial();
+    same("include_initial", with_initial.rows(3).run(&x)?, vec![0, 1, 3, 6, 0, 4, 9, 15])?;
     same("with_total", sums.with_total().run(&x)?, (vec![1, 3, 6, 10, 15, 21], Some(21)))?;
     same("with_total into", sums.with_total().run_into(&x, &mut y)?, Some(21))?;
     same("with_total in place", sums.with_total().run_in_place(&mut x.clone())?, Some(21))?;
@@ -136,6 +138,9 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     same("totals_into", stream.clone_dtoh(&totals)?, vec![106, 215])?;
     let axis = Axis::of(&[2, 3], 0)?;
     same("along", stream.clone_dtoh(&on().along(axis.clone()).with_totals().run(&x)?.1)?, vec![5, 7, 9])?;
+    let with_initial = sums.clone().include_initial().reverse();
+    let found = with_initial.on(stream).rows(3).init_each(&values).run(&x)?;
+    same("include_initial", stream.clone_dtoh(&found)?, vec![106, 105, 103, 100, 215, 211, 206, 200])?;
     let none = stream.alloc_zeros::<u32>(1)?;
     same("no total", on().with_total().run(&none.slice(..0))?.1.is_none(), true)?;
 

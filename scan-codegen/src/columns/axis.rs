@@ -78,6 +78,15 @@ pub struct Axis {
     axis: usize,
     input_strides: Vec<isize>,
     output_strides: Vec<isize>,
+    /// Where the rows of the shape are among those of the input, and of the output, which may have more.
+    within: [Within; 2],
+}
+
+/// Rows of an array before and after those of a part of it, along the axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Within {
+    pub(super) before: usize,
+    pub(super) after: usize,
 }
 
 impl Axis {
@@ -101,7 +110,8 @@ impl Axis {
             strides[k - 1] =
                 extent.and_then(|extent| extent.checked_mul(strides[k])).ok_or_else(|| too_large(shape))?;
         }
-        let axis = Axis { shape: shape.to_vec(), axis, input_strides: strides.clone(), output_strides: strides };
+        let (input_strides, output_strides, within) = (strides.clone(), strides, Default::default());
+        let axis = Axis { shape: shape.to_vec(), axis, input_strides, output_strides, within };
         checked_reach(&axis.shape, &axis.input_strides)?;
         // An array without elements may have columns, which are counted.
         let counted = shape.iter().try_fold(1_usize, |all, &extent| all.checked_mul(extent.max(1)));
@@ -196,7 +206,7 @@ impl Axis {
             return Err(AxisError::Strides { strides: strides.len(), dimensions: self.shape.len() });
         }
         checked_reach(&self.shape, strides)?;
-        Ok(self.memory(strides))
+        Ok(self.memory(strides, Within::default()))
     }
 
     /// Of an array of this shape with strides of its own: which item is the element of index 0 in each dimension, and
@@ -204,12 +214,13 @@ impl Axis {
     #[doc(hidden)]
     pub fn first_and_len(&self, own: &[isize]) -> Result<(usize, usize), AxisError> {
         let len = self.len_with(own)?;
-        Ok((self.first(own), len))
+        Ok((self.first(own, Within::default()), len))
     }
 
-    fn first(&self, strides: &[isize]) -> usize {
+    fn first(&self, strides: &[isize], within: Within) -> usize {
         let down: Vec<isize> = strides.iter().map(|stride| *stride.min(&0)).collect();
-        self.memory(&down).saturating_sub(1)
+        let step = strides.get(self.axis).map_or(0, |step| *step as usize);
+        self.memory(&down, within).saturating_sub(1).wrapping_add(within.before.wrapping_mul(step))
     }
 
     /// Elements of each dimension.
@@ -246,12 +257,12 @@ impl Axis {
 
     /// The length that the memory of the array must have, in elements, gaps included.
     pub fn input_len(&self) -> usize {
-        self.memory(&self.input_strides)
+        self.memory(&self.input_strides, self.within[INPUT])
     }
 
     /// The length that the memory of the results must have, in elements, gaps included.
     pub fn output_len(&self) -> usize {
-        self.memory(&self.output_strides)
+        self.memory(&self.output_strides, self.within[OUTPUT])
     }
 
     /// Whether elements and results lie in the same way, so that results can take the place of elements.
@@ -260,8 +271,17 @@ impl Axis {
         dimensions.all(|((&extent, input), output)| extent <= 1 || input == output)
     }
 
-    fn memory(&self, strides: &[isize]) -> usize {
-        if self.is_empty() { 0 } else { 1 + reach(&self.shape, strides).map_or(0, |reach| reach) }
+    fn memory(&self, strides: &[isize], Within { before, after }: Within) -> usize {
+        let mut shape = self.shape.clone();
+        shape[self.axis] += before + after;
+        if shape.contains(&0) { 0 } else { 1 + reach(&shape, strides).map_or(0, |reach| reach) }
+    }
+
+    /// The same shape, of which only these rows along the axis are scanned, and strides of the results.
+    pub(super) fn part(&self, rows: usize, output_strides: &[isize], within: [Within; 2]) -> Self {
+        let mut axis = Axis { output_strides: output_strides.to_vec(), within, ..self.clone() };
+        axis.shape[self.axis] = rows;
+        axis
     }
 
     /// The layout that a kernel is given. Dimensions that can be merged are merged.
@@ -299,10 +319,12 @@ impl Axis {
         }
         let columns = merged.iter().map(|dimension| dimension.extent).product();
         let mut steps = strides_of(self.axis);
-        if self.shape[self.axis] <= 1 {
+        if self.shape[self.axis] <= 1 && self.within == [Within::default(); 2] {
             steps.fill(1); // where there is but one row, no step is ever made
         }
-        let firsts = arrays().map(|strides| self.first_and_len(strides).map_or(0, |(first, _)| first as u64)).collect();
+        let within = |array: usize| self.within.get(array).copied().unwrap_or_default();
+        let first = |(array, strides): (usize, &&[isize])| self.first(strides, within(array)) as u64;
+        let firsts = arrays().enumerate().map(first).collect();
         ColumnLayout { length: self.shape[self.axis] as u64, columns, steps, dimensions: merged, firsts }
     }
 }

@@ -4,6 +4,7 @@ mod array;
 mod axis;
 mod plan;
 mod render;
+mod with_initial;
 
 pub(crate) use array::ColumnArray;
 pub use axis::{Axis, AxisError, ColumnLayout};
@@ -12,3 +13,4 @@ pub(crate) use plan::{EXCHANGES, LAPS, MOST_RESIDENT_THREADS, MOST_TILES, STAGES
 #[cfg(test)]
 pub(crate) use render::rooms_of;
 pub use render::{render_columns, render_columns_for, render_columns_from};
+pub use with_initial::WithInitial;

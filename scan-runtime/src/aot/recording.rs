@@ -55,9 +55,9 @@ use crate::{
 /// Calls over device memory need a device, so they cannot be recorded. Over slices they need the kernels of the same
 /// call over host memory, also along an axis: record that call. Of a reduction whose results the host makes of totals
 /// (along an axis, from the right, of several arrays to one result), the kernels that make them are noted, too.
-/// Scans of arrays that are gathered, scattered or computed, which the host prepares in host memory, need others: add
-/// [`Scan::kernels_like`](crate::Scan::kernels_like). The kernels of reductions of or into such arrays, or into several
-/// arrays, and those of `init_from`, `init_late` and `len_from` cannot be compiled ahead of time.
+/// Scans and reductions of or into arrays that are gathered, scattered or computed, which the host prepares in host
+/// memory, and reductions into several arrays need others: add [`Scan::kernels_like`](crate::Scan::kernels_like). The
+/// kernels of `init_from`, `init_late` and `len_from` cannot be compiled ahead of time.
 ///
 /// # Side
 ///

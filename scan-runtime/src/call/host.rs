@@ -307,8 +307,11 @@ impl Call<'_> {
         let of_dense = HostPlaces { input: host.input, output, ..*host };
         // SAFETY: the caller vouches for the input; the vectors have room for the results.
         unsafe { self.scan_all_columns(device, &dense, &dense.layout(), &of_dense, totals)? };
+        // The first result need not lie as far as possible in front, where there are others beside those of this scan.
+        let before = axis.layout().firsts()[1].wrapping_sub(axis.first_and_len(output_strides)?.0);
         let mut result = 0;
         each_place(shape, [output_strides], |_, [place]| {
+            let place = place.wrapping_add(before);
             for (HostArray { at: from, item }, to) in output.iter().zip(host.output.iter()) {
                 // SAFETY: the kernel has written the results; the caller vouches for the output.
                 unsafe { ptr::copy_nonoverlapping(from.add(result * item), to.at.add(place * item), *item) };

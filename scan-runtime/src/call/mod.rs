@@ -10,11 +10,14 @@ mod loads;
 mod progress;
 mod request;
 mod task;
+pub(crate) mod with_initial;
 
 #[cfg(feature = "cuda")]
 use std::iter;
 
-use scan_codegen::{Overrides, PlanError, ScanSpec};
+#[cfg(feature = "cuda")]
+use scan_codegen::ScanKind;
+use scan_codegen::{ArrayKind, Overrides, PlanError, ScanSpec};
 
 #[cfg(feature = "cuda")]
 pub(crate) use chunks::Chunk;
@@ -34,6 +37,8 @@ use crate::{
     heads::Heads,
     host::axis::AxisLayout,
 };
+#[cfg(feature = "cuda")]
+use crate::{device::work::OfNothing, heads::HeadKind};
 
 /// A scan or a reduction, and its segments and initial values in host memory.
 #[derive(Clone, Copy)]
@@ -87,19 +92,49 @@ impl Call<'_> {
 
     pub(crate) fn task(&self) -> Task {
         match self.along {
-            Some(along) if !along.is_of_rows(&self.request) => Task::Columns(self.spec(), self.shape()),
+            Some(_) if self.is_of_columns() => Task::Columns(self.spec(), self.shape()),
             _ => self.request.task(self.shape()),
         }
     }
 
+    /// Whether it is along an axis, and not of rows.
+    fn is_of_columns(&self) -> bool {
+        let has_strides = || self.request.layouts.input.1.any(|kind| kind == ArrayKind::Strided);
+        self.along.is_some_and(|along| !along.is_of_rows(&self.request) || has_strides())
+    }
+
+    /// The scan that gives the initial values, where results include these.
+    #[cfg(feature = "cuda")]
+    fn of_initial(&self) -> Self {
+        Call { request: Request { kind: ScanKind::Exclusive, totals: Totals::None, ..self.request }, ..*self }
+    }
+
+    /// The kernels of this call over device memory, in arrays of these kinds. Those of reductions write the results of
+    /// no elements, too.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn tasks_on_device(&self) -> Vec<Task> {
+        let mut call = *self;
+        if call.is_of_columns() {
+            // Rows whose arrays are strided in different ways are scanned as columns.
+            call.request.heads = HeadKind::None;
+        }
+        let scan = call.request.reduction.is_none().then(|| call.task());
+        let needs_nothing = OfNothing::is_needed(&call) && (call.request.heads.is_none() || call.along.is_some());
+        let of_nothing = needs_nothing.then(|| OfNothing::task(&call));
+        scan.into_iter().chain(call.device_tasks()).chain(of_nothing).collect()
+    }
+
     /// The kernels of a reduction over slices of device memory. They write the results, which are not always those of
-    /// the kernels that read host memory.
+    /// the kernels that read host memory. And those of the initial values, where results include these.
     #[cfg(feature = "cuda")]
     pub(crate) fn device_tasks(&self) -> Vec<Task> {
+        if self.request.includes_initial {
+            return vec![self.of_initial().task()];
+        }
         if self.request.reduction.is_none() {
             return Vec::new();
         }
-        let of_columns = self.along.is_some_and(|along| !along.is_of_rows(&self.request));
+        let of_columns = self.is_of_columns();
         let request = if of_columns { self.request } else { self.request.by_rows(0) };
         let by_totals = request.by_totals(self.op, usize::MAX);
         let by_totals = by_totals.filter(|_| !of_columns && self.op.source().totals_are_results());

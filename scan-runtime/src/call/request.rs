@@ -16,6 +16,8 @@ const LONG: usize = 16 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) kind: ScanKind,
+    /// Whether there is a result for the initial value, in addition to those of the elements.
+    pub(crate) includes_initial: bool,
     pub(crate) order: Order,
     /// Whether it is a reduction, and how a total without segments is made then.
     pub(crate) reduction: Option<Reduction>,

@@ -83,7 +83,7 @@ pub(crate) enum DeviceTotals<'m> {
 }
 
 impl<'m> DeviceTotals<'m> {
-    fn wanted(&self) -> Totals {
+    pub(super) fn wanted(&self) -> Totals {
         match self {
             DeviceTotals::None | DeviceTotals::Count(_) => Totals::None,
             DeviceTotals::Last(_) | DeviceTotals::LastOfNothing => Totals::Last,
@@ -91,14 +91,14 @@ impl<'m> DeviceTotals<'m> {
         }
     }
 
-    fn array(&self) -> Option<&dyn DeviceArrayMut> {
+    pub(super) fn array(&self) -> Option<&dyn DeviceArrayMut> {
         match self {
             DeviceTotals::None | DeviceTotals::LastOfNothing => None,
             DeviceTotals::Last(array) | DeviceTotals::PerSegment(array) | DeviceTotals::Count(array) => Some(&**array),
         }
     }
 
-    fn into_array(self) -> Option<&'m mut dyn DeviceArrayMut> {
+    pub(super) fn into_array(self) -> Option<&'m mut dyn DeviceArrayMut> {
         match self {
             DeviceTotals::None | DeviceTotals::LastOfNothing => None,
             DeviceTotals::Last(array) | DeviceTotals::PerSegment(array) | DeviceTotals::Count(array) => Some(array),
@@ -145,7 +145,7 @@ impl<'a> DeviceCall<'a> {
         self.along_layout(Arc::new(AxisLayout::new(axis)))
     }
 
-    fn along_layout(self, axis: Arc<AxisLayout>) -> Self {
+    pub(super) fn along_layout(self, axis: Arc<AxisLayout>) -> Self {
         let heads = axis.row().map_or(DeviceHeads::NONE, DeviceHeads::rows);
         DeviceCall { axis: Some(axis), heads, ..self }
     }
@@ -217,6 +217,14 @@ impl<'a> DeviceCall<'a> {
     }
 
     fn prepare_as(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
+        if request.includes_initial {
+            return self.prepare_with_initial(request, max_len);
+        }
+        self.prepare_part(request, max_len)
+    }
+
+    /// Prepares one scan or reduction.
+    pub(super) fn prepare_part(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
         let call = Call { request: self.reducible(request, max_len), ..call };
         let of_nothing = if OfNothing::is_needed(&call) { self.results_of_nothing() } else { 0 };
@@ -268,6 +276,24 @@ impl<'a> DeviceCall<'a> {
     /// Every run over device memory comes through here; without an input, in place. All that the host knows is checked
     /// before anything is enqueued.
     pub(crate) fn run(
+        &self,
+        input: Option<&dyn ErasedInput>,
+        output: &mut dyn ErasedOutput,
+        totals: DeviceTotals<'_>,
+    ) -> Result<(), Error> {
+        match self.includes_initial() {
+            true => self.run_with_initial(input, output, totals),
+            false => self.run_part(input, output, totals),
+        }
+    }
+
+    /// Whether results include the initial value.
+    pub(super) fn includes_initial(&self) -> bool {
+        self.request(Totals::None, Layouts::default()).includes_initial
+    }
+
+    /// Enqueues one scan or reduction.
+    pub(super) fn run_part(
         &self,
         input: Option<&dyn ErasedInput>,
         output: &mut dyn ErasedOutput,
@@ -411,6 +437,9 @@ impl<'a> DeviceCall<'a> {
         }
         match (self.axis.as_deref(), totals.array(), request.totals) {
             (_, None, _) => {}
+            (Some(along), Some(array), Totals::Last) if request.includes_initial && along.is_one_row() => {
+                expect_len("total", array.count(), 1, "there is one total")?;
+            }
             (Some(_), _, Totals::Last) => return Err(PlanError::Columns { why: NO_LAST_TOTAL }.into()),
             (Some(AxisLayout { axis, .. }), Some(array), _) => {
                 expect_len("totals", array.count(), axis.columns(), "there is one total for each column")?;
@@ -560,7 +589,12 @@ impl<'a> DeviceCall<'a> {
     /// # Safety
     ///
     /// The output has room for `results`.
-    unsafe fn write_results_of_nothing(&self, request: &Request, output: &[u64], results: usize) -> Result<(), Error> {
+    pub(super) unsafe fn write_results_of_nothing(
+        &self,
+        request: &Request,
+        output: &[u64],
+        results: usize,
+    ) -> Result<(), Error> {
         let (stream, device) = (self.stream(), self.device()?);
         let values = match self.initial {
             DeviceInitial::Each(values) => Some(values.pointer(stream)),
@@ -615,7 +649,7 @@ impl<'a> DeviceCall<'a> {
     /// # Safety
     ///
     /// There is room for it, once at least.
-    unsafe fn write_bytes(
+    pub(super) unsafe fn write_bytes(
         &self,
         of_nothing: impl FnOnce(&Call<'_>) -> Result<Vec<u8>, Error>,
         kept: impl FnOnce(&'a Handle) -> Option<&'a [u8]>,
@@ -672,6 +706,9 @@ impl<'a> DeviceCall<'a> {
         let found = inputs.len()?;
         if self.len.is_some() {
             return Err(Error::LengthOnDevice);
+        }
+        if self.includes_initial() {
+            return self.new_len_with_initial(found);
         }
         if let Some(along) = self.axis.as_deref() {
             let (axis, reduces) = (&along.axis, self.reduces());

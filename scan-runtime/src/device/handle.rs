@@ -23,6 +23,8 @@ pub struct Handle {
     pub(super) operator: String,
     /// The request that it was prepared for.
     pub(super) request: Request,
+    /// The scan that gives the initial values, if results include these.
+    pub(super) initial: Option<Box<Handle>>,
     /// The array, if the runs are along an axis of one.
     pub(super) axis: Option<Arc<AxisLayout>>,
     /// Whether there is an initial value that was known when it was prepared.
@@ -64,7 +66,8 @@ impl Handle {
         let total_of_nothing = call.initial_bytes().or_else(|| call.op.start());
         let has_nothing = of_nothing > 0 && (call.request.initial == Initial::Each || total_of_nothing.is_some());
         let nothing = has_nothing.then(|| OfNothing::new(call, device, stream, Runs::Often(of_nothing))).transpose()?;
-        let folds = call.request.reduction.is_some() && total_of_nothing.is_some();
+        let gives_one = call.request.reduction.is_some() || call.request.includes_initial;
+        let folds = gives_one && total_of_nothing.is_some();
         Ok(Handle {
             scanner: call.scanner.clone(),
             stream: stream.clone(),
@@ -72,6 +75,7 @@ impl Handle {
             nothing,
             operator: call.op.source().name,
             request: call.request,
+            initial: None,
             axis: axis.cloned(),
             has_initial_value: call.initial_value.is_some(),
             carry_bytes: call.op.carry_bytes(),

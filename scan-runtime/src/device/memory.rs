@@ -156,7 +156,7 @@ impl Memory for Device {
         // SAFETY: the scan writes every element of the output.
         let mut output: CudaSlice<Op::Output> = unsafe { room(call, len)? };
         let run = |totals: DeviceTotals<'_>| call.run(Some(&input), &mut Of::<Op::Output, _>::new(&mut output), totals);
-        let totals = with_totals::<R, Op>(call, || Ok(len), run)?;
+        let totals = with_totals::<R, Op>(call, || call.len_of(&input), run)?;
         Ok(R::with(output, totals))
     }
     fn scan_into<R: Results, Op: ScanOp>(

@@ -6,6 +6,7 @@ mod handle;
 pub(crate) mod heads;
 mod memory;
 mod run;
+mod with_initial;
 pub(crate) mod work;
 
 pub(crate) use call::DeviceCall;

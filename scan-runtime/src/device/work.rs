@@ -161,7 +161,7 @@ impl DeviceWork {
 
 /// Writes results of no elements by a kernel: they are those of segments without elements.
 #[derive(Debug)]
-pub(super) struct OfNothing {
+pub(crate) struct OfNothing {
     work: Work,
     /// Offsets, one more than results.
     zeros: DeviceMemory,
@@ -169,10 +169,16 @@ pub(super) struct OfNothing {
 
 impl OfNothing {
     /// Whether a reduction needs it: its results do not lie in one slice, or are not all the same.
-    pub(super) fn is_needed(call: &Call<'_>) -> bool {
+    pub(crate) fn is_needed(call: &Call<'_>) -> bool {
         let request = &call.request;
         request.reduction.is_some()
             && (request.initial == Initial::Each || request.layouts.output != Layouts::default().output)
+    }
+
+    /// The kernels of such a reduction: between offsets.
+    pub(crate) fn task(call: &Call<'_>) -> Task {
+        let request = Request { heads: HeadKind::Offsets(u32::TYPE), ..call.request };
+        Task::LastResults(request.last_results(false).unwrap_or_default())
     }
 
     /// Of as many results as the runs have.
@@ -182,12 +188,9 @@ impl OfNothing {
         stream: &Arc<CudaStream>,
         runs: Runs,
     ) -> Result<Self, Error> {
-        let heads = HeadKind::Offsets(u32::TYPE);
-        let call = Call { request: Request { heads, ..call.request }, ..*call };
         let of_nothing = (call.request.initial != Initial::Each).then(|| call.result_of_nothing()).transpose()?;
         let constants = Constants::new(stream, call.op, of_nothing)?;
-        let spec = call.request.last_results(false).unwrap_or_default();
-        let work = Work::new(device, stream, call.op, constants, &Task::LastResults(spec), runs)?;
+        let work = Work::new(device, stream, call.op, constants, &Self::task(call), runs)?;
         let (Runs::Once(results) | Runs::Often(results)) = runs;
         let bytes = (results + 1) * size_of::<u32>();
         let zeros = DeviceMemory::new(stream, bytes as u64)?;

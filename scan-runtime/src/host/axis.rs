@@ -62,6 +62,11 @@ impl AxisLayout {
         &self.layout
     }
 
+    /// Whether there is one column, which is contiguous.
+    pub(crate) fn is_one_row(&self) -> bool {
+        self.layout.is_rows() && self.layout.columns() == 1
+    }
+
     /// The length of a column, if the columns are rows of a scan that restarts.
     pub(crate) fn row(&self) -> Option<usize> {
         let layout = &self.layout;
@@ -207,11 +212,19 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         input: Option<Shaped>,
         output: Option<Option<Shaped>>,
     ) -> Result<Option<Self>, Error> {
+        let of_output;
         let shape = match (&input, output.as_ref().and_then(Option::as_ref)) {
-            (Some(input), Some(output)) if input.shape != output.shape => {
-                return Err(Error::AxisShapes { first: input.shape.clone(), second: output.shape.clone() });
+            (Some(input), Some(output)) if self.results_shape(&input.shape) != output.shape => {
+                return Err(Error::AxisShapes {
+                    first: self.results_shape(&input.shape),
+                    second: output.shape.clone(),
+                });
             }
-            (Some(shaped), _) | (None, Some(shaped)) => &shaped.shape,
+            (Some(shaped), _) => &shaped.shape,
+            (None, Some(shaped)) => {
+                of_output = self.elements_shape(&shaped.shape);
+                &of_output
+            }
             (None, None) => {
                 return match self.along {
                     CallAxis::OfArrays(axis) => Err(Error::UnknownShape { axis }),
@@ -230,7 +243,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         };
         let mut axis = Axis::of(shape, number)?;
         // New results lie in memory as the elements do.
-        let output = output.unwrap_or_else(|| input.clone());
+        let output = output.unwrap_or_else(|| input.clone().filter(|_| !self.options.includes_initial));
         if let Some(strides) = input.and_then(|input| input.strides) {
             axis = axis.input_strides(&strides)?;
         }

@@ -17,7 +17,10 @@ use crate::{
         HostInput, HostOutput, Lanes, Layout, Never, Shape,
         fields::{Lengths, common_len},
     },
-    call::{Call, Layouts, Totals},
+    call::{
+        Call, Layouts, Totals,
+        with_initial::{IN_PLACE, refused},
+    },
     cpu::{self, Both, Memory, Reader},
     error::expect_len,
     heads::{HeadKind, Heads},
@@ -182,6 +185,11 @@ struct Extent {
     len: usize,
 }
 
+/// Whether results go where they are written.
+pub(super) fn in_memory_order(kind: &ArrayKind) -> bool {
+    matches!(kind, ArrayKind::Slice | ArrayKind::NoMemory)
+}
+
 /// Whether a buffer has a shape.
 fn is_shaped<T: ScanElement, B: Buffer<T, Host> + ?Sized>(_: &B) -> bool {
     B::SHAPED
@@ -334,6 +342,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         &self,
         input: I,
     ) -> Result<NewResults<R, Host, Op, I::Shape>, Error> {
+        if self.options.includes_initial {
+            return self.run_with_initial::<R, I>(input);
+        }
         let mut lengths = Lengths::of("input");
         input.items(&mut lengths);
         let extent = self.new_extent(lengths.len()?)?;
@@ -378,11 +389,13 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         input: I,
         mut output: O,
     ) -> Result<R::Totals<Host, Op::Carry>, Error> {
+        if self.options.includes_initial {
+            return self.run_into_with_initial::<R, I, O>(input, output);
+        }
         let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
         input.items(&mut inputs);
         output.items(&mut outputs);
         let extent = self.extent(inputs.len()?, outputs.len()?)?;
-        let in_memory_order = |kind: &ArrayKind| matches!(kind, ArrayKind::Slice | ArrayKind::NoMemory);
         if let Some(along) = self.along.known()
             && extent.output != extent.len
             && !O::KINDS.iter().all(in_memory_order)
@@ -475,6 +488,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
+        if self.options.includes_initial {
+            return refused(IN_PLACE);
+        }
         if !is_shaped(buffer) {
             self.has_known_shape()?;
             return buffer.scan(None, |elements| self.run_in_memory::<R, T>(elements));
@@ -511,7 +527,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// Runs with the totals that `R` gives, or that the caller has memory for.
     #[inline(always)]
     #[allow(clippy::type_complexity, reason = "a pair reads better than a struct of its own")]
-    fn with_totals<R: Results, T>(
+    pub(super) fn with_totals<R: Results, T>(
         &self,
         len: usize,
         run: impl FnOnce(Wants<Op::Carry>) -> Result<(T, Option<Op::Carry>), Error>,

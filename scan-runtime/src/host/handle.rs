@@ -93,8 +93,12 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         self.has_known_shape()?;
         // The host takes the results of reductions to their arrays.
         let output = if self.options.reduction.is_some() { Layouts::default().output } else { layouts.output };
-        let call = self.call(self.wanted(asked)).over(Layouts { output, ..layouts });
+        let planned = self.as_planned();
+        let call = planned.call(self.wanted(asked)).over(Layouts { output, ..layouts });
         call.check()?;
+        if self.options.includes_initial {
+            self.check_initial()?;
+        }
         #[cfg(feature = "cuda")]
         self.note(|| call, max_len)?;
         let _kernels = match self.engine(max_len) {
@@ -104,7 +108,8 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
                 call.load_chunks(&**device, max_len)?.into_iter().map(|kernels| kernels as _).collect()
             }
         };
-        let (options, request, along) = (self.options.clone(), call.request, self.along.known().cloned());
+        let request = Request { heads: self.heads.kind, ..call.request };
+        let (options, along) = (self.options.clone(), self.along.known().cloned());
         Ok(HostHandle { options, request, along, max_len, _kernels })
     }
 }

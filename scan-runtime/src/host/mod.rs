@@ -16,6 +16,7 @@ mod run;
 #[cfg(feature = "cuda")]
 pub(crate) mod side;
 pub(crate) mod watch;
+mod with_initial;
 
 pub(crate) use call::HostCall;
 pub(crate) use handle::HostHandle;

@@ -42,9 +42,10 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
     /// [`Error::Plan`] where no kernel can do it, if keys have padding, and along an axis whose columns are not rows,
     /// which [`axis_plan`](Run::axis_plan) is for.
     pub fn plan(&self) -> Result<Plans, Error> {
-        match self.call.is_of_columns() {
+        let call = self.call.as_planned();
+        match call.is_of_columns() {
             true => Err(PlanError::Columns { why: "its columns are not rows: `axis_plan` says what runs" }.into()),
-            false => self.call.plans(R::TOTALS),
+            false => call.plans(R::TOTALS),
         }
     }
 
@@ -55,8 +56,9 @@ impl<Op: ScanOp, R: Results> Run<'_, Op, Host, R> {
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
         let operator = self.call.options.op.source();
-        if self.call.is_of_columns() {
-            let plan = self.call.columns_plan(self.call.wanted(R::TOTALS))?;
+        let call = self.call.as_planned();
+        if call.is_of_columns() {
+            let plan = call.columns_plan(call.wanted(R::TOTALS))?;
             return Ok(generate::show_columns(&operator, &plan)?);
         }
         let plans = self.plan()?;
@@ -82,9 +84,10 @@ impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
     ///
     /// [`Error::Plan`] where no kernel can do it.
     pub fn axis_plan(&self) -> Result<AxisPlan, Error> {
-        match self.call.is_of_columns() {
-            true => Ok(AxisPlan::Columns(self.call.columns_plan(self.call.wanted(R::TOTALS))?)),
-            false => Ok(AxisPlan::Rows(self.call.plans(R::TOTALS)?)),
+        let call = self.call.as_planned();
+        match call.is_of_columns() {
+            true => Ok(AxisPlan::Columns(call.columns_plan(call.wanted(R::TOTALS))?)),
+            false => Ok(AxisPlan::Rows(call.plans(R::TOTALS)?)),
         }
     }
 }

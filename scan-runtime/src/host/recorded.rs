@@ -59,7 +59,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         self.note_scan_over(notes, &host, layouts, Totals::Last)
     }
 
-    /// Notes the kernels of the same reduction along an axis over device memory.
+    /// Notes the kernels of the same reduction along an axis over device memory, or those of the initial values.
     #[inline]
     pub(super) fn note_columns_on_device(&self, layouts: Layouts) -> Result<(), Error> {
         let Some(notes) = self.options.scanner.notes() else { return Ok(()) };

@@ -51,6 +51,11 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
+    trials.add("axis_with_initial_values", || {
+        with_initial::<Interval>()?;
+        with_initial::<AffineU32>()?;
+        with_initial::<ops::Sum<u8>>()
+    });
     trials.add("large_axis", || {
         let shapes: [(&[usize], usize); 6] = [
             (&[1 << 18, 64], 0),
@@ -205,6 +210,56 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
 
 /// Three arrays to two: in host and in device memory, in every way and from both ends, each array at a place of its
 /// own.
+/// `n + 1` results along an axis, of rows and of all: of a call, of a handle and of host memory, as on the CPU.
+fn with_initial<Op: TestOperator>() -> Outcome {
+    let (scanner, cpu) = (scanner()?, Scanner::cpu());
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let shapes: [(&[usize], usize); 8] = [
+        (&[513, 33], 0),
+        (&[3, 700, 8], 1),
+        (&[2, 3, 64, 4], 2),
+        (&[40_000, 3], 0),
+        (&[6, 50], 1),
+        (&[5, 30_000], 1),
+        (&[100_001], 0),
+        (&[1, 9], 0),
+    ];
+    for (shape, axis) in shapes {
+        for (reversed, with_value) in [(false, false), (true, true)] {
+            let scan = |scanner: &Scanner| {
+                let scan = scanner.scan(Op::new()).include_initial();
+                let scan = if reversed { scan.reverse() } else { scan };
+                if with_value { scan.init(Op::initial_value()) } else { scan }
+            };
+            let (axis, of_cpu, of_device) = (Axis::of(shape, axis)?, scan(&cpu), scan(&scanner));
+            let input: Vec<Op::Item> = (0..axis.len() as u64).map(Op::input).collect();
+            let expected = match of_cpu.along(axis.clone()).run(&input) {
+                Err(Error::Plan(PlanError::NoIdentity { .. })) => continue,
+                expected => expected?,
+            };
+            let same = |found: &[Op::Item], what: &str| {
+                let wrong = first_difference(found, &expected);
+                ensure(wrong.is_none(), || format!("{what}, {axis:?}, reversed: {reversed}: wrong from {wrong:?} on"))
+            };
+            same(&of_device.along(axis.clone()).run(&input)?, "host memory")?;
+            let elements = stream.clone_htod(&input)?;
+            let run = of_device.on(&stream).along(axis.clone());
+            same(&stream.clone_dtoh(&run.run(&elements)?)?, "device memory")?;
+            let mut results = stream.clone_htod(&vec![expected[0]; expected.len()])?;
+            run.prepare(axis.len())?.run_into(&elements, &mut results)?;
+            same(&stream.clone_dtoh(&results)?, "a handle")?;
+            if axis.axis() + 1 == shape.len() {
+                let rows = of_device.on(&stream).rows(shape[axis.axis()]).run(&elements)?;
+                same(&stream.clone_dtoh(&rows)?, "rows")?;
+            }
+            if shape.len() == 1 {
+                same(&stream.clone_dtoh(&of_device.on(&stream).run(&elements)?)?, "all")?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn of_several_arrays() -> Outcome {
     let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;

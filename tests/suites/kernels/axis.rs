@@ -143,6 +143,30 @@ fn planned_shapes_match_the_reference() {
     }
 }
 
+/// The two scans of `n + 1` results: each writes its own, and nothing else.
+#[test]
+fn scans_beside_initial_values_match_the_reference() {
+    let axes = [(vec![70, 6], 0), (vec![5, 70], 1), (vec![3, 40, 5], 1), (vec![9], 0), (vec![1, 9], 0)];
+    let axes = axes.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+    let inverted = Axis::of(&[5, 70], 1).unwrap().output_strides(&[80, -1]).unwrap();
+    for (seed, axis) in axes.chain([inverted]).enumerate() {
+        for (kind, reversed) in [(ScanKind::Inclusive, seed % 2 == 0), (ScanKind::Exclusive, seed % 2 == 1)] {
+            for reversed in [reversed, !reversed] {
+                let program = program::<Interval>(SHAPES[1], (kind, false), reversed);
+                let parts = axis.with_initial(reversed).unwrap();
+                let part = if kind == ScanKind::Inclusive { parts.others } else { parts.initial };
+                let result = program.verify(
+                    &emulator(seed as u64),
+                    &part,
+                    &elements(&part, 1 << 32, Interval::input),
+                    (1, seed),
+                );
+                result.unwrap_or_else(|error| panic!("{part:?}: {error}\n{}", program.plan));
+            }
+        }
+    }
+}
+
 /// Arrays that are not contiguous: padded rows, transposed, every second column, inverted, and repeated input.
 #[test]
 fn strided_arrays_match_the_reference() {

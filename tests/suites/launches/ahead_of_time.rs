@@ -7,11 +7,12 @@ use std::{
     fs,
     path::Path,
     process::{Command, Output},
+    sync::LazyLock,
 };
 
 use scan_runtime::{
-    Axis, DeviceLimits, Overrides, Run, Scanner, Staging,
-    aot::{Bundle, Precompiled, Recording},
+    Axis, DeviceLimits, Overrides, Reduce, Run, Scan, Scanner, Staging,
+    aot::{Bundle, Precompiled, Recording, Wanted},
     arrays::{discard, gather, indices, previous, scatter, scatter_by_output, strided},
     nvrtc::LIBRARY_VARIABLE,
     ops,
@@ -137,6 +138,11 @@ const PROGRAM: &[Kind] = &[
         let of_two = scanner.reduce(Recurrence).along(down).run((&vec![1_u32; FEW], indices()))?;
         given((columns, rows, of_two))
     }),
+    ("n + 1 results", |scanner| {
+        let (scan, input) = (scanner.scan(ops::min::<f32>()).include_initial(), floats(FEW));
+        let (rows, all) = (scan.rows(100).run(&input)?, scan.run(&input)?);
+        given((rows, all, scan.along(Axis::of(&[10, 100], 0)?).with_totals().run(&input)?))
+    }),
     ("overrides", |scanner| {
         let scan = scanner.scan(ops::sum::<f32>()).deterministic().overrides(Overrides::default().threads(128));
         given(scan.run(&floats(FEW))?)
@@ -197,6 +203,10 @@ fn on_device(on: &OnStream) -> Outcome {
     let (first, mut last) = (on.slice("first", &floats(100))?, on.slice("last", &floats(100))?);
     down.init_each(&first).totals_into(&mut last).run_into(&input, &mut output)?;
     drop(on.scanner.scan(ops::min::<i32>()).on(stream).prepare(FEW)?);
+    let minima = on.scanner.scan(ops::min::<f32>()).include_initial();
+    minima.on(stream).run(&input)?;
+    minima.on(stream).rows(100).run(&input)?;
+    drop(minima.on(stream).prepare(FEW)?);
     reductions_on_device(on)?;
     Ok(stream.synchronize()?)
 }
@@ -220,6 +230,70 @@ fn reductions_on_device(on: &OnStream) -> Outcome {
     Ok(())
 }
 
+/// The least and the largest number, which no recorded call looks for.
+fn bounds(scanner: &Scanner) -> Reduce<ops::Pair<ops::Min<f64>, ops::Max<f64>>> {
+    scanner.reduce(ops::pair(ops::min(), ops::max()))
+}
+
+/// Kernels of reductions over device memory into two arrays, by the kinds of these.
+fn like_these() -> Vec<Wanted> {
+    let (bounds, x, places) = (bounds(&Scanner::cpu()), [0.0_f64; 0], [0_u32; 0]);
+    let (mut least, mut largest) = ([0.0; 0], [0.0; 0]);
+    let [down, along] = [0, 1].map(|axis| Axis::of(&[10, 100], axis).expect("an axis"));
+    vec![
+        bounds.kernels_like(&x, (&mut least, &mut largest)),
+        bounds.along(down.clone()).kernels_like(&x, (&mut least, &mut largest)),
+        bounds.along(along.clone()).init_each(&[]).kernels_like(&x, (discard(), scatter(&mut largest, &places))),
+        bounds.along(along).kernels_like(strided(&x, &[1, 0]), (&mut least, &mut largest)),
+        bounds.by_offsets::<u64>(&[]).kernels_like(&x, (&mut least, &mut largest)),
+        bounds.by_keys::<u64>(&[]).kernels_like(gather(&x, &places), (&mut least, &mut largest)),
+        bounds.by_ranges::<u64>(&[], &[]).kernels_like(&x, (&mut least, &mut largest)),
+        with_initial_of_rows().kernels_like(previous(&x, 0.0), &mut least),
+    ]
+}
+
+/// A scan of `n + 1` results of rows.
+fn with_initial_of_rows() -> Run<'static, ops::Sum<f64>> {
+    static SCAN: LazyLock<Scan<ops::Sum<f64>>> = LazyLock::new(|| Scanner::cpu().scan(ops::sum()).include_initial());
+    SCAN.rows(100)
+}
+
+/// The calls that need them.
+fn like_these_on_device(on: &OnStream) -> Outcome {
+    let (bounds, stream) = (bounds(&on.scanner), &on.stream);
+    let values: Vec<f64> = (0..FEW).map(|index| index as f64).collect();
+    let (x, results) = (on.slice("x", &values)?, on.slice("results", &values)?);
+    let (mut least, mut largest) = (results.clone(), results);
+    let (mut one, mut other) = (least.slice_mut(..1), largest.slice_mut(..1));
+    bounds.on(stream).run_into(&x, (&mut one, &mut other))?;
+    drop(bounds.on(stream).prepare_like(&x, (&mut one, &mut other), FEW)?);
+    let down = bounds.on(stream).along(Axis::of(&[10, 100], 0)?);
+    let (mut one, mut other) = (least.slice_mut(..100), largest.slice_mut(..100));
+    down.run_into(&x, (&mut one, &mut other))?;
+    drop(down.prepare_like(&x, (&mut one, &mut other), FEW)?);
+    let started = bounds.clone().init(ops::Both { first: 1.0, second: 1.0 });
+    let nothing = started.on(stream).along(Axis::of(&[0, 100], 0)?);
+    nothing.run_into(&x.slice(..0), (&mut one, &mut other))?;
+    let (places, initial) =
+        (on.slice("places", &(0..10).collect::<Vec<u32>>())?, ops::Both { first: 0.0, second: 1.0 });
+    let (initial, along) = (on.slice("initial", &[initial; 10])?, bounds.on(stream).along(Axis::of(&[10, 100], 1)?));
+    along.clone().init_each(&initial).run_into(&x, (discard(), scatter(&mut other, &places)))?;
+    let (mut one, mut other) = (least.slice_mut(..10), largest.slice_mut(..10));
+    along.run_into(strided(&x, &[1, 0]), (&mut one, &mut other))?;
+    let offsets = on.slice("offsets", &[0_u64, 3, 7])?;
+    let (mut one, mut other) = (least.slice_mut(..2), largest.slice_mut(..2));
+    bounds.on(stream).by_offsets(&offsets).run_into(&x, (&mut one, &mut other))?;
+    bounds.on(stream).by_ranges(&offsets.slice(..2), &offsets.slice(1..)).run_into(&x, (&mut one, &mut other))?;
+    let (keys, order) = (on.slice("keys", &[7_u64; FEW])?, on.slice("order", &[3_u32; FEW])?);
+    let mut count = on.slice("count", &[0_u64])?;
+    let by_keys = bounds.on(stream).by_keys(&keys).count_into(&mut count);
+    by_keys.run_into(gather(&x, &order), (&mut least, &mut largest))?;
+    let with_initial = on.scanner.scan(ops::sum::<f64>()).include_initial();
+    let mut room = on.slice("room", &vec![0.0; FEW + 10])?;
+    with_initial.on(stream).rows(100).run_into(previous(&x, 0.0), &mut room)?;
+    Ok(())
+}
+
 pub(crate) fn add(kinds: &mut Kinds) {
     kinds.refused("ahead_of_time_recorded_calls_find_their_kernels", |_| {
         let recording = Recording::for_device(DeviceLimits::of("sm_90".parse()?));
@@ -230,7 +304,8 @@ pub(crate) fn add(kinds: &mut Kinds) {
             let (found, expected) = (format!("{:?}", found?), format!("{:?}", expected?));
             assert!(found == expected, "{name}: the recording gives {found}, the CPU {expected}");
         }
-        let bytes = Bundle::new().architecture("sm_90").with(&recording).compile()?;
+        let bundle = Bundle::new().architecture("sm_90").with(&recording);
+        let bytes = like_these().iter().fold(bundle, Bundle::with).compile()?;
         let kernels = Precompiled::open(bytes.clone())?;
         let limits = DeviceLimits::of("sm_90".parse()?);
         assert_eq!(kernels.missing(&recording, &limits)?, [""; 0]);
@@ -280,6 +355,7 @@ fn child(bundle: &Path) -> Outcome {
         assert!(is_launched, "{name}: nothing has been launched\n{record}");
     }
     on_device(&OnStream::of(scanner.clone())?)?;
+    like_these_on_device(&OnStream::of(scanner.clone())?)?;
 
     // Kernels of chunks are there for what was prepared for so many elements; others go through the device at once.
     let launches = |call: &dyn Fn() -> Result<(), scan_runtime::Error>| {

@@ -19,6 +19,7 @@ mod sides;
 mod spent;
 mod streams;
 mod tour;
+mod with_initial;
 
 use std::{env, process::ExitCode, thread};
 
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     chunks::add(&mut kinds);
     device::add(&mut kinds);
     prepared::add(&mut kinds);
+    with_initial::add(&mut kinds);
     nothing::add(&mut kinds);
     streams::add(&mut kinds);
     refused::add(&mut kinds);

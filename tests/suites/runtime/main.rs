@@ -25,4 +25,5 @@ mod tour;
 mod transducers;
 mod uses;
 mod with_exclusive;
+mod with_initial;
 mod words;

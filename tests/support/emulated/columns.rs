@@ -53,7 +53,7 @@ const UNTOUCHED: u8 = 0xa5;
 
 /// Which elements of the memory of the output are results.
 fn results(axis: &Axis) -> Vec<bool> {
-    let place = reference::places(axis, axis.both_strides().1);
+    let place = reference::result_places(axis);
     let mut is_result = vec![false; axis.output_len()];
     for column in reference::columns(axis) {
         (0..axis.shape()[axis.axis()]).for_each(|row| is_result[place(&column, row)] = true);
