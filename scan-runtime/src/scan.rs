@@ -219,6 +219,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
             initial_value,
             overrides: None,
             reduction: R::FOLDS.then(Reduction::default),
+            includes_initial: false,
             layouts: Layouts::default(),
             progress: None,
         };

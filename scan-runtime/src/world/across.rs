@@ -240,6 +240,9 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Results> Across<'a, Op, M, R> {
     }
 
     fn prepare<S: Shape>(&self, input: impl Input<Op::Input, M, Shape = S>) -> Result<Gathered<M, Op>, Error> {
+        if self.options.includes_initial {
+            return Err(Error::IncludeInitial { why: "only the first rank has an initial value" });
+        }
         match (&self.axis, R::TOTALS) {
             (None, totals) if totals == call::Totals::PerSegment || self.initial.is_some() => {
                 Err(PlanError::NoSegmentIndex { segments: HeadKind::None.segments().to_string() })?;

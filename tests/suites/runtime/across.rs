@@ -368,5 +368,7 @@ fn values_for_each_column_need_an_axis() {
     let error = sums.across(&world).init_each(&[1]).run(&[1]).unwrap_err().to_string();
     assert!(error.contains("segments that are numbered"), "{error}");
     assert!(sums.across(&world).with_totals().run(&[1]).is_err());
+    let error = sums.clone().include_initial().across(&world).run(&[1]).unwrap_err().to_string();
+    assert!(error.contains("only the first rank"), "{error}");
     assert!(sums.across(&world).along(Axis::of(&[1], 0).unwrap()).with_total().run(&[1]).is_err());
 }
