@@ -26,7 +26,9 @@ use crate::{
 };
 
 /// How long the host sleeps between two questions whether something is done.
-pub(super) const PAUSE: Duration = Duration::from_micros(200);
+pub(super) const PAUSE: Duration = Duration::from_micros(100);
+/// How long it asks without sleeping: a wait for a kernel or two should not become longer.
+const SPINNING: Duration = Duration::from_millis(2);
 
 /// A rank of a communicator.
 #[derive(Debug)]
@@ -161,7 +163,7 @@ impl Communicator {
         let start = Instant::now();
         while !end.is_complete() {
             self.check()?;
-            if start.elapsed() > PAUSE { thread::sleep(PAUSE) } else { hint::spin_loop() }
+            if start.elapsed() > SPINNING { thread::sleep(PAUSE) } else { hint::spin_loop() }
         }
         self.check()?;
         stream.synchronize().map_err(driver_error("waiting for a stream"))
