@@ -196,6 +196,9 @@ fn main() -> Outcome {
     if asked_for("ranges") {
         return rows::ranges_of_all(&scanner);
     }
+    if asked_for("reductions") {
+        return rows::reductions_of_all(&scanner);
+    }
     if asked_for("rows") {
         return rows::sweep_all(&scanner);
     }

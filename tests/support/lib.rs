@@ -271,6 +271,7 @@ pub mod lifting;
 pub mod machines;
 pub mod matrix;
 pub mod mutants;
+pub mod nccl;
 mod nvrtc;
 pub mod operators;
 pub mod pip;

@@ -1,8 +1,9 @@
 //! Rows with an initial value and a total for each, and segments between offsets, as ratios to a copy of the same
 //! bytes: what both cost, compared with the scan without them. `engine -- rows`. Reductions of ranges, and of segments
-//! between offsets, as ratios to a copy of the input: `engine -- ranges`.
+//! between offsets, as ratios to a copy of the input: `engine -- ranges`. Reductions of the whole and of rows, likewise, by
+//! a tree and as they are by default: `engine -- reductions`.
 
-use scan_runtime::{ScanElement, ScanOp, Scanner, half::f16, ops};
+use scan_runtime::{Reduction, ScanElement, ScanOp, Scanner, half::f16, ops};
 use scan_tests::operators::{compose, inputs};
 
 use super::{Outcome, SAMPLES, filled, median, sample};
@@ -116,4 +117,54 @@ pub(crate) fn ranges_of_all(scanner: &Scanner) -> Outcome {
     let floats: Vec<f32> = (0..BLOCK).map(|index| (index % 7) as f32).collect();
     ranges(scanner, "sum of f32", ops::sum::<f32>(), &floats, 1 << 27)?;
     ranges(scanner, "affine pairs of f32", compose, &inputs::<compose>(BLOCK), 1 << 26)
+}
+
+/// Elements of the whole, as powers of two; the longest also in rows.
+const WHOLE: [u32; 7] = [16, 20, 22, 24, 26, 28, 30];
+
+fn reductions<Op: ScanOp + Clone>(scanner: &Scanner, name: &str, op: Op, block: &[Op::Input]) -> Outcome
+where
+    Op::Input: ScanElement,
+{
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let reduce = scanner.reduce(op);
+    println!(
+        "\n{name}, times a copy's speed\n\n| elements | a tree | by default | from the right | rows of 1,024 |\n|---|---|---|---|---|"
+    );
+    for power in WHOLE {
+        let len = 1 << power;
+        let input = filled(&stream, block, len)?;
+        // SAFETY: it is written before it is read.
+        let mut copied = unsafe { stream.alloc::<Op::Input>(len)? };
+        let copies = (0..SAMPLES).map(|_| sample(&stream, || Ok(stream.memcpy_dtod(&input, &mut copied)?)));
+        let copy = median(copies.collect::<Outcome<Vec<_>>>()?);
+        drop(copied);
+        let (tree, reversed) = (reduce.clone().reduction(Reduction::Coarsened), reduce.clone().reverse());
+        let runs: [&dyn Fn() -> Outcome; 4] = [
+            &|| Ok(tree.on(&stream).run(&input).map(drop)?),
+            &|| Ok(reduce.on(&stream).run(&input).map(drop)?),
+            &|| Ok(reversed.on(&stream).run(&input).map(drop)?),
+            &|| Ok(reduce.on(&stream).rows(1 << 10).run(&input).map(drop)?),
+        ];
+        let mut cells = Vec::new();
+        for run in runs {
+            run()?;
+            let times = (0..SAMPLES).map(|_| sample(&stream, run)).collect::<Outcome<Vec<_>>>()?;
+            // A reduction reads what a copy reads and writes.
+            cells.push(format!("{:.3}", copy / median(times) / 2.0));
+        }
+        println!("| 2^{power} | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
+/// Of sums of `u8`, `f32` and `f64`, affine pairs, and products of matrices.
+pub(crate) fn reductions_of_all(scanner: &Scanner) -> Outcome {
+    let floats: Vec<f32> = (0..BLOCK).map(|index| (index % 7) as f32).collect();
+    let bytes: Vec<u8> = floats.iter().map(|value| *value as u8).collect();
+    reductions(scanner, "sum of u8", ops::sum::<u8>(), &bytes)?;
+    reductions(scanner, "sum of f32", ops::sum::<f32>(), &floats)?;
+    let doubles: Vec<f64> = floats.iter().map(|value| f64::from(*value)).collect();
+    reductions(scanner, "sum of f64", ops::sum::<f64>(), &doubles)?;
+    reductions(scanner, "affine pairs of f32", compose, &inputs::<compose>(BLOCK))
 }

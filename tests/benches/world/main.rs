@@ -6,7 +6,7 @@ use std::{env, error::Error, process::Command};
 
 use clap::Parser;
 use scan_runtime::{
-    Axis, ScanElement, ScanOp, World, arrays,
+    Axis, ScanElement, ScanOp, World,
     cudarc::driver::{CudaEvent, sys::CUevent_flags},
     ops, scan_element, scan_op,
     world::{Across, Launch},
@@ -34,7 +34,7 @@ struct Arguments {
 }
 
 #[scan_element]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Affine {
     a: f32,
     b: f32,
@@ -46,7 +46,7 @@ fn compose(f: Affine, g: Affine) -> Affine {
 }
 
 #[scan_element]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Matrix {
     m: [f32; 9],
 }
@@ -66,7 +66,7 @@ fn product(a: Matrix, b: Matrix) -> Matrix {
 
 /// A gate and a token of a recurrence.
 #[scan_element]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Gated {
     gate: f32,
     token: f32,
@@ -213,7 +213,7 @@ impl Bench {
         Ok(())
     }
 
-    fn of_one_array<T: ScanElement + Default, Op: ScanOp<Input = T, Output = T, Carry = T> + Clone>(
+    fn of_one_array<T: ScanElement, Op: ScanOp<Input = T, Output = T>>(
         &self,
         name: &str,
         op: Op,
@@ -226,19 +226,9 @@ impl Bench {
         let (world, stream) = (&self.world, self.world.stream());
         // SAFETY: the types of these rows consist of floats, which any bits are.
         let (input, mut output) = unsafe { (stream.alloc::<T>(len)?, stream.alloc::<T>(len)?) };
-        let scan = world.scanner().scan(op.clone());
+        let scan = world.scanner().scan(op);
         let time = self.time(|| scan.across(world).run_into(&input, &mut output))?;
         self.print(name, len, 3 * bytes, time);
-        if power == 28 || power == 30 {
-            let mut one = stream.clone_htod(&[T::default(); 1])?;
-            let reduce = world.scanner().reduce(op.clone());
-            let time = self.time(|| reduce.on(stream).run_into(&input, &mut one))?;
-            self.print(&format!("{name}_tree"), len, bytes, time);
-            let time = self.time(|| scan.on(stream).total_into(&mut one).run_into(&input, arrays::discard()))?;
-            self.print(&format!("{name}_discard"), len, bytes, time);
-            let time = self.time(|| scan.on(stream).init_from(&one).run_into(&input, &mut output))?;
-            self.print(&format!("{name}_scan"), len, 2 * bytes, time);
-        }
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Ranks on two devices: threads of one process, and processes of their own, compared with the CPU.
+//! Ranks on all devices: threads of one process, and processes of their own, compared with the CPU.
 
 use std::{
     env,
@@ -51,10 +51,15 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add_on_two_devices("a_rank_that_runs_something_else_is_named", other);
 }
 
-/// Runs the function on two ranks, each a thread.
+/// How many devices there are.
+fn devices() -> Result<usize, scan_runtime::Error> {
+    Ok(scan_runtime::devices()?.len())
+}
+
+/// Runs the function on a rank for each device, each a thread.
 fn on_ranks(rank: impl Fn(&World) -> Result<(), Failure> + Sync) -> Outcome {
     thread::scope(|scope| {
-        let worlds = World::of_devices(&[0, 1])?;
+        let worlds = World::of_devices(&(0..devices()?).collect::<Vec<_>>())?;
         let worlds: Vec<_> = worlds.into_iter().map(|world| world.with_deadline(Duration::from_secs(2))).collect();
         let ranks: Vec<_> = worlds.into_iter().map(|world| scope.spawn(|| rank(&{ world }))).collect();
         for rank in ranks {
@@ -74,7 +79,7 @@ fn in_processes(role: &str) -> Outcome {
         command.env(ROLE, role);
         command
     };
-    Ok(Launch::on_this_machine(2, command)?)
+    Ok(Launch::on_this_machine(devices()?, command)?)
 }
 
 /// What this process does as a rank, if it is one.
@@ -92,14 +97,14 @@ pub(crate) fn of_this_process() -> Option<Outcome> {
     Some(run())
 }
 
-/// Scans two slices of these lengths in every way, with and without an initial value.
+/// Scans slices of these lengths, in turns, in every way, with and without an initial value.
 fn check<Op>(world: &World, op: Op, initial: Op::Carry, inputs: impl Fn(usize) -> Vec<Op::Input>) -> Outcome
 where
     Op: ScanOp<Output: Debug, Carry: Debug> + Clone,
 {
     for lengths in [[0, 5], [5, 0], [1, 1], [1_000, 70_000], [3_000_000, 1], [200_001, 2_000_003]] {
-        let input = inputs(lengths[0] + lengths[1]);
-        let slice = if world.rank() == 0 { 0..lengths[0] } else { lengths[0]..input.len() };
+        let before = |rank: usize| (0..rank).map(|rank| lengths[rank % 2]).sum::<usize>();
+        let (input, slice) = (inputs(before(world.size())), before(world.rank())..before(world.rank() + 1));
         let on_device = world.stream().clone_htod(&input[slice.clone()])?;
         for (kind, reversed) in WAYS {
             for initial in [None, Some(initial)] {
@@ -142,11 +147,17 @@ fn equal_the_cpu(world: &World) -> Outcome {
     columns(world)
 }
 
+/// A rank's part of so many elements: the later ranks have more.
+fn cut(world: &World, len: usize) -> std::ops::Range<usize> {
+    let at = |rank: usize| len * rank * rank / world.size() / world.size();
+    at(world.rank())..at(world.rank() + 1)
+}
+
 /// Segments by keys that span the ranks.
 fn keys(world: &World) -> Outcome {
     let keys: Vec<u32> = (0..100_000).map(|at| at / 30_000).collect();
     let values: Vec<u64> = (0..100_000).map(mixed).collect();
-    let slice = if world.rank() == 0 { 0..44_444 } else { 44_444..100_000 };
+    let slice = cut(world, keys.len());
     let expected = Scanner::cpu().scan(ops::sum()).by_keys(&keys).run(&values)?;
     let stream = world.stream();
     let arrays = (stream.clone_htod(&keys[slice.clone()])?, stream.clone_htod(&values[slice.clone()])?);
@@ -160,7 +171,7 @@ fn columns(world: &World) -> Outcome {
     let (rows, len, inner) = (5, 900, 33);
     let input = lifting::inputs(rows * len * inner);
     let init: Vec<_> = lifting::inputs(rows * inner).into_iter().map(|x| Lifting.lift(x)).collect();
-    let (from, to) = if world.rank() == 0 { (0, 301) } else { (301, len) };
+    let std::ops::Range { start: from, end: to } = cut(world, len);
     let part = |row: usize| (row * len + from) * inner..(row * len + to) * inner;
     let slice: Vec<_> = (0..rows).flat_map(|row| &input[part(row)]).copied().collect();
     let stream = world.stream();
@@ -193,6 +204,8 @@ fn columns(world: &World) -> Outcome {
 fn captured(world: &World) -> Outcome {
     use scan_runtime::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
     let (stream, sums) = (world.stream(), world.scanner().scan(ops::sum::<u64>()));
+    // SAFETY: all work of this context is on one stream.
+    unsafe { stream.context().disable_event_tracking() };
     let mut input = stream.clone_htod(&vec![1_u64; 100_000])?;
     let mut output = stream.alloc_zeros::<u64>(input.len())?;
     sums.across(world).run_into(&input, &mut output)?;
@@ -261,8 +274,8 @@ fn other() -> Outcome {
     on_ranks(|world| {
         let input = world.stream().clone_htod(&[1_u32; 1_000])?;
         let error = match world.rank() {
-            0 => world.scanner().scan(ops::sum()).across(world).run(&input).err(),
-            _ => world.scanner().scan(ops::max()).across(world).run(&input).err(),
+            1 => world.scanner().scan(ops::max()).across(world).run(&input).err(),
+            _ => world.scanner().scan(ops::sum()).across(world).run(&input).err(),
         };
         match error {
             Some(scan_runtime::Error::World(WorldError::Differs { rank: 1, .. })) => Ok(()),

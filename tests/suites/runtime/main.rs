@@ -17,6 +17,7 @@ mod forked;
 mod kinds;
 mod machines;
 mod matrix;
+mod nccl;
 mod nulls;
 mod nvrtc_fails;
 mod progress;

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use scan_runtime::Scanner;
 
-use crate::{cache, compiler, driver, selftest};
+use crate::{cache, communication, compiler, driver, selftest};
 
 /// Writes the report. Returns whether a GPU can be used and every result of the self-test is right.
 pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
     let device = driver::write(out)?;
     let compiler = compiler::write(verbose, out)?;
+    communication::write(out)?;
     cache::write(out)?;
     match Scanner::new() {
         Ok(scanner) => writeln!(out, "a scan takes     {}", scanner.backend())?,

@@ -18,12 +18,14 @@
 mod bench;
 mod bundle;
 mod cache;
+mod communication;
 mod compiler;
 mod doctor;
 mod driver;
 mod explain;
 mod missing;
 mod plan;
+mod ranks;
 mod ready;
 mod selftest;
 mod strategies;
@@ -68,6 +70,9 @@ enum Command {
         /// For inputs of this length; the plan then lists the launches
         #[arg(long)]
         len: Option<usize>,
+        /// Across so many GPUs, whose slices have that length together: what a rank moves and how long it takes
+        #[arg(long, requires = "len")]
+        ranks: Option<std::num::NonZero<usize>>,
     },
     /// The CUDA source that would run
     Cuda {
@@ -139,7 +144,7 @@ fn has_no_reader(error: &(dyn Error + 'static)) -> bool {
 fn run(arguments: Arguments, out: &mut impl Write) -> Outcome<bool> {
     match arguments.command.unwrap_or(Command::Doctor { verbose: false }) {
         Command::Doctor { verbose } => return Ok(doctor::write(verbose, out)?),
-        Command::Plan { what, len } => plan::write(what, len, out)?,
+        Command::Plan { what, len, ranks } => plan::write(what, len, ranks, out)?,
         Command::Cuda { what, len } => plan::write_source(what, len, out)?,
         Command::Explain(arguments) => explain::write(arguments, out)?,
         Command::Bundle { command: Some(BundleCommand::Make { scans, out: file }), .. } => {

@@ -1,12 +1,25 @@
 //! The plan and the CUDA source of a scan with a built-in operator.
 
-use std::{error::Error, io::Write};
+use std::{error::Error, io::Write, num::NonZero};
 
-use crate::what::{self, What};
+use crate::{
+    ranks::Ranks,
+    what::{self, What},
+};
 
 /// Writes the plan: the launches too, where there is a length.
-pub(crate) fn write(what: What, len: Option<usize>, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let plans = what::scan(what.ready, what.shape, &what.target.scanner()?)?.plan()?;
+pub(crate) fn write(
+    what: What,
+    len: Option<usize>,
+    ranks: Option<NonZero<usize>>,
+    out: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
+    let scan = what::scan(what.ready, what.shape, &what.target.scanner()?)?;
+    if let (Some(count), Some(len)) = (ranks, len) {
+        Ranks { count: count.get(), len, bytes: scan.element_bytes() }.write(out)?;
+        return Ok(());
+    }
+    let plans = scan.plan()?;
     let Some(len) = len else {
         writeln!(out, "{plans}")?;
         return Ok(());

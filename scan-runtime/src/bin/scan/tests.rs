@@ -62,6 +62,8 @@ fn plans_are_those_of_the_length_and_the_architecture() {
     assert!(source("1000000000").contains("_scan_look_ahead(") && !source("100").contains("_scan_look_ahead("));
     let all = output(&["plan", "sum", "f32", "--arch", "sm_90"]);
     assert!(all.contains("elements on") && !all.contains("launch"), "{all}");
+    let ranks = output(&["plan", "sum", "f64", "--len", "1000", "--ranks", "4", "--arch", "sm_90"]);
+    assert!(ranks.contains("250 elements of a rank, 2000 bytes"), "{ranks}");
     assert!(run(&["plan", "sum", "f32", "--arch", "hopper"]).unwrap_err().to_string().contains("not an architecture"));
 }
 

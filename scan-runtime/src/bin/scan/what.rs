@@ -94,6 +94,7 @@ pub(crate) struct What {
 
 /// A scan with a type-erased operator.
 pub(crate) trait AnyScan {
+    fn element_bytes(&self) -> usize;
     fn plan(&self) -> Result<Plans, Error>;
     /// The plans with another strategy than its own.
     fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error>;
@@ -125,6 +126,10 @@ impl<Op: ScanOp> Restarting<Op> {
 }
 
 impl<Op: ScanOp> AnyScan for Restarting<Op> {
+    fn element_bytes(&self) -> usize {
+        size_of::<Op::Input>()
+    }
+
     fn plan(&self) -> Result<Plans, Error> {
         self.run().plan()
     }
