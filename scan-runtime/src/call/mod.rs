@@ -135,9 +135,9 @@ impl Call<'_> {
             return Vec::new();
         }
         let of_columns = self.is_of_columns();
-        let request = if of_columns { self.request } else { self.request.by_rows(0) };
-        let by_totals = request.by_totals(self.op, usize::MAX);
-        let by_totals = by_totals.filter(|_| !of_columns && self.op.source().totals_are_results());
+        let totals_are_results = !of_columns && self.op.source().totals_are_results();
+        let request = if of_columns { self.request } else { self.request.by_rows(0, totals_are_results) };
+        let by_totals = request.by_totals(self.op, usize::MAX).filter(|_| totals_are_results);
         let by_totals = by_totals.map(|request| request.task(self.shape()));
         if !request.is_of_trees() && by_totals.is_some() {
             return by_totals.into_iter().collect();

@@ -124,12 +124,15 @@ impl Request {
     }
 
     /// The same of `len` elements of device memory. What trees cannot reduce is scanned as one row, whose last result
-    /// is the result.
-    pub(crate) fn by_rows(self, len: usize) -> Self {
-        match self.reduction {
-            Some(_) if self.heads.is_none() && !self.is_of_trees() => Request { heads: HeadKind::Rows { len }, ..self },
-            _ => self,
-        }
+    /// is the result, unless that is the [total](Request::by_totals).
+    pub(crate) fn by_rows(self, len: usize, totals_are_results: bool) -> Self {
+        let is_total = totals_are_results && self.writes_one_slice();
+        let is_row = self.reduction.is_some() && self.heads.is_none() && !self.is_of_trees() && !is_total;
+        if is_row { Request { heads: HeadKind::Rows { len }, ..self } } else { self }
+    }
+
+    fn writes_one_slice(&self) -> bool {
+        self.layouts.output == Layouts::default().output
     }
 
     /// The scan that a reduction takes its results of: those of columns are its totals, others the last of each
@@ -149,14 +152,14 @@ impl Request {
     }
 
     /// The scan whose totals are the results of a reduction of up to `len` elements, and which writes nothing else: of
-    /// rows, or of a whole that is long. For an operator whose results are its totals.
+    /// rows, or of a whole that no tree reduces, or a long one. For an operator whose results are its totals.
     pub(crate) fn by_totals(&self, op: &dyn Erased, len: usize) -> Option<Request> {
-        let reduction = self.reduction.filter(|_| self.layouts.output == Layouts::default().output)?;
+        let reduction = self.reduction.filter(|_| self.writes_one_slice())?;
+        let is_light = || reduction == Reduction::Fastest && op.largest_bytes() <= LIGHT;
+        let is_long = || len.saturating_mul(op.element_bytes()) >= LONG;
         let totals = match self.heads {
             HeadKind::Rows { .. } => Totals::PerSegment,
-            HeadKind::None if reduction == Reduction::Fastest && op.largest_bytes() <= LIGHT => {
-                (len.saturating_mul(op.element_bytes()) >= LONG).then_some(Totals::Last)?
-            }
+            HeadKind::None if !self.is_of_trees() || (is_light() && is_long()) => Totals::Last,
             _ => return None,
         };
         let output = (Arrays::One, ArrayKinds::new([ArrayKind::NoMemory]));

@@ -226,7 +226,7 @@ impl<'a> DeviceCall<'a> {
     /// Prepares one scan or reduction.
     pub(super) fn prepare_part(&self, request: Request, max_len: usize) -> Result<Handle, Error> {
         let Way::Call(call, stream) = self.way else { return Err(Error::AlreadyPrepared) };
-        let call = Call { request: self.reducible(request, max_len), ..call };
+        let call = Call { request: self.reducible(request, max_len)?, ..call };
         let of_nothing = if OfNothing::is_needed(&call) { self.results_of_nothing() } else { 0 };
         Handle::new(&call, self.axis.as_ref(), stream, max_len, of_nothing)
     }
@@ -260,8 +260,15 @@ impl<'a> DeviceCall<'a> {
     }
 
     /// The request of `len` elements as kernels can do it.
-    fn reducible(&self, request: Request, len: usize) -> Request {
-        if self.reduces_columns(&request) { request } else { request.by_rows(len) }
+    fn reducible(&self, request: Request, len: usize) -> Result<Request, Error> {
+        if request.reduction.is_none() || self.reduces_columns(&request) {
+            return Ok(request);
+        }
+        let totals_are_results = match self.way {
+            Way::Call(call, _) => self.device()?.totals_are_results(call.op),
+            Way::Prepared(handle) => handle.totals_are_results,
+        };
+        Ok(request.by_rows(len, totals_are_results))
     }
 
     /// How many results a reduction has of no elements; 0 where kernels write them in any case.
@@ -314,7 +321,7 @@ impl<'a> DeviceCall<'a> {
         let in_len = if in_place { out_len } else { in_len };
         let arrays = input.map_or(output.arrays(), ErasedInput::arrays);
         let layouts = Layouts { input: (arrays, inputs.kinds()), output: (output.arrays(), out_kinds) };
-        let mut request = self.reducible(self.request(totals.wanted(), layouts), in_len.unwrap_or_default());
+        let mut request = self.reducible(self.request(totals.wanted(), layouts), in_len.unwrap_or_default())?;
         let (len, results) = self.check_arrays(in_len, out_len, in_place, &totals)?;
         inputs.check_bits(len)?;
         self.check(device, &request, len, &totals)?;

@@ -30,6 +30,7 @@ pub struct Handle {
     /// Whether there is an initial value that was known when it was prepared.
     pub(super) has_initial_value: bool,
     pub(super) carry_bytes: usize,
+    pub(super) totals_are_results: bool,
     max_len: usize,
     /// The bytes of the total of no elements: a graph copies them from here.
     pub(super) total_of_nothing: Option<Vec<u8>>,
@@ -79,6 +80,7 @@ impl Handle {
             axis: axis.cloned(),
             has_initial_value: call.initial_value.is_some(),
             carry_bytes: call.op.carry_bytes(),
+            totals_are_results: device.totals_are_results(call.op),
             max_len,
             result_of_nothing: folds.then(|| call.result_of_nothing()).transpose()?,
             total_of_nothing,
