@@ -168,13 +168,15 @@ impl Call<'_> {
             return device.load_up_to(self.op, &task, len);
         }
         let most = device.chunk(self.op.element_bytes());
-        let mut kernels = device.load_up_to(self.op, &task, len.min(most))?;
-        if let Some(spec) = self.request.last_results(false) {
+        let of_rows = self.task_of_rows();
+        let mut kernels = device.load_up_to(self.op, of_rows.as_ref().unwrap_or(&task), len.min(most))?;
+        if let (None, Some(spec)) = (&of_rows, self.request.last_results(false)) {
             kernels.extend(device.load_up_to(self.op, &Task::LastResults(spec), len.min(most))?);
         }
         if len > most {
             let part = |first| Content::Part { of: 0..1, first, last: false };
             let contents = match heads {
+                HeadKind::Rows { len: row } if row <= most && of_rows.is_some() => Vec::new(),
                 HeadKind::Rows { len: row } if row <= most => vec![Content::Whole(0..0)],
                 HeadKind::None | HeadKind::Rows { .. } => vec![part(true), part(false)],
                 _ => vec![Content::Whole(0..0), part(true), part(false)],

@@ -97,6 +97,14 @@ impl Call<'_> {
         }
     }
 
+    /// The kernels of a reduction of rows whose results are the totals of a scan.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn task_of_rows(&self) -> Option<Task> {
+        let is_of_rows = matches!(self.request.heads, HeadKind::Rows { .. });
+        let request = self.request.by_totals(self.op, 0).filter(|_| is_of_rows)?;
+        self.op.source().totals_are_results().then(|| request.task(self.shape()))
+    }
+
     /// Whether it is along an axis, and not of rows.
     fn is_of_columns(&self) -> bool {
         let has_strides = || self.request.layouts.input.1.any(|kind| kind == ArrayKind::Strided);

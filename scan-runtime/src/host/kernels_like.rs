@@ -15,7 +15,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let call = planned.call(self.wanted(asked));
         let of_host = match (call.request.reduction, call.along) {
             (Some(_), Some(_)) => planned.scan_call(Totals::PerSegment, totals_only(call.request.layouts)).task(),
-            _ => call.task(),
+            _ => call.task_of_rows().unwrap_or_else(|| call.task()),
         };
         [vec![of_host], call.device_tasks()].concat()
     }
