@@ -2,7 +2,7 @@
 //! device.
 
 use scan_runtime::{
-    Axis, HostMemory, PageLocked, Scanner, arrays,
+    Axis, HostMemory, PageLocked, Scanner, Staging, arrays,
     gallery::quaternions::Attitude,
     ndarray::{ArrayView2, ArrayViewMut2},
     ops,
@@ -38,7 +38,7 @@ fn on_device<T>(what: &str, call: impl FnOnce() -> Result<T, scan_runtime::Error
 fn page_locked() -> Outcome {
     let scanner = choosing()?;
     let (sums, plain) = (scanner.scan(ops::sum::<f32>()), Scanner::cpu().scan(ops::sum::<f32>()));
-    let (few, many) = (floats(FEW), floats(MANY));
+    let many = floats(MANY);
     let locked = PageLocked::from_slice(&scanner, &many)?;
     let mut locked_sums = PageLocked::filled(&scanner, 0.0, MANY)?;
     assert!(sums.backend_for(MANY).to_string().starts_with("CPU"), "{}", sums.backend_for(MANY));
@@ -77,8 +77,10 @@ fn page_locked() -> Outcome {
         assert!(sides.contains(&expected), "never {expected:?}: {sides:?}");
     }
     // What kernels read where the host has copied it is copied by the host.
-    let few_locked = PageLocked::from_slice(&scanner, &few)?;
-    on_cpu("few", &plain.run(&few)?, || sums.run(&few_locked))?;
+    let mapping = Scanner::builder().staging(Staging::default().with_mapped_bytes(usize::MAX));
+    let mapping = mapping.device(0).no_cache().host_memory(HostMemory::Faster).build()?.scan(ops::sum::<f32>());
+    on_cpu("arrays that are not copied to the device", &(), || mapping.run_into(&locked, &mut locked_sums))?;
+    assert!(*locked_sums == *expected);
     // A handle has one side, whatever its runs bring.
     let handle = sums.prepare(MANY)?;
     on_cpu("a handle", &(), || handle.run_into(&locked, &mut locked_sums))?;
