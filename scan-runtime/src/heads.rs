@@ -4,6 +4,8 @@ use std::{any::TypeId, borrow::Cow, mem::MaybeUninit, ops::Range};
 
 use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
+#[cfg(feature = "cuda")]
+use crate::host::cost::EachSlice;
 use crate::{
     Error, ScanElement,
     cpu::{self, Order},
@@ -420,6 +422,34 @@ impl<'h> Heads<'h> {
         let is_positioned = matches!(self.kind, HeadKind::Offsets(_) | HeadKind::Ranges(_));
         let count = self.segment_count(0).filter(|_| is_positioned)?;
         Some((0..count).map(|index| self.segment(index)).collect())
+    }
+
+    /// How many elements are combined, of an input of this length. The heads have been checked.
+    pub(crate) fn combined(&self, len: usize) -> usize {
+        match self.kind {
+            // They may overlap, and leave elements out.
+            HeadKind::Ranges(_) => {
+                (0..self.count).map(|index| self.segment(index).len()).fold(0, usize::saturating_add)
+            }
+            _ => len,
+        }
+    }
+
+    /// Bytes of what a device is given: flags, words, keys or positions, and initial values.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn copied_bytes(&self) -> usize {
+        self.bytes.len() + self.ends.len() + self.initial_values.map_or(0, |values| values.bytes.len())
+    }
+
+    /// The slices among these that a device is given as they are.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn slices(&self, each: &mut EachSlice<'_>) {
+        if matches!(self.kind, HeadKind::Flags | HeadKind::Keys { .. }) {
+            each(self.bytes.as_ptr(), self.bytes.len());
+        }
+        if let Some(values) = self.initial_values {
+            each(values.bytes.as_ptr().cast(), values.bytes.len());
+        }
     }
 
     /// Where ranges begin, and then where they end, as kernels read them.

@@ -20,8 +20,8 @@ use crate::{Error, ScanElement, Scanner, room::room};
 /// To lock memory takes longer than to scan it, some 0.2 to 0.5 ms for each MiB, and the system has less memory for
 /// everything else: make the arrays once, and use them for many calls. To free one can wait for the work of the device.
 ///
-/// The side that [`Scanner::new`] chooses for a call does not depend on this type: it supposes ordinary memory.
-/// [`HostMemory::OnDevice`](crate::HostMemory::OnDevice) has all calls run on the GPU.
+/// The side that [`Scanner::new`] chooses for a call depends on this type: more calls take less time on the GPU.
+/// [`HostMemory::OnDevice`](crate::HostMemory::OnDevice) has all of them run there.
 ///
 /// ```
 /// use scan_runtime::{PageLocked, Scanner, ops};

@@ -88,9 +88,12 @@ pub enum Backend {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostMemory {
-    /// On the GPU or on the CPU, whichever is estimated to take less time, copies included. The estimate is a function
-    /// of the operator, the length and the number of threads: the same call on the same machine takes the same side in
-    /// every run. That is the default of [`Scanner::new`](crate::Scanner::new).
+    /// On the GPU or on the CPU, whichever is estimated to take less time, copies included. That is decided once in each
+    /// call, as a function of the operator, the elements that it combines, the bytes that a GPU is given and gives, which
+    /// of them are [page-locked](crate::PageLocked), and the number of threads. So the same call on the same machine takes
+    /// the same side in every run. A handle has one side for all of its runs, by its maximum length in ordinary memory.
+    /// Whether kernels must still be compiled does not count. That is the default of
+    /// [`Scanner::new`](crate::Scanner::new).
     #[default]
     Faster,
     /// On the GPU: the default where a device is named, as by [`Scanner::cuda`](crate::Scanner::cuda).

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Error, Fields, ScanElement, SegmentOffset,
     cpu::{Apart, Reader, Writer},
+    host::cost::EachSlice,
     run::{HostSlice, HostSliceMut},
     sealed::Sealed,
 };
@@ -30,12 +31,16 @@ pub unsafe trait HostInput<T> {
     const SHAPED: bool = false;
     /// The kind of each array.
     const KINDS: &'static [ArrayKind];
+    /// Bytes of an item that a device is given.
+    const BYTES: usize = bytes_of_one::<T>(Self::KINDS);
     type Held;
     /// How many items each array has, if it has a length.
     fn items(&self, lengths: &mut Lengths);
     /// As many items as the lanes have, as slices have them; or none where items need no memory, because they are
     /// computed.
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
+    /// The slices that are held where they are.
+    fn slices(&self, _: &mut EachSlice<'_>) {}
     /// Null where nothing is held.
     fn at(held: &Self::Held) -> Self::At;
     /// The shape of the arrays, if they have one.
@@ -58,10 +63,14 @@ pub unsafe trait HostOutput<T> {
     const SHAPED: bool = false;
     /// The kind of each array.
     const KINDS: &'static [ArrayKind];
+    /// Bytes of an item that a device gives.
+    const BYTES: usize = bytes_of_one::<T>(Self::KINDS);
     type Held;
     fn items(&mut self, lengths: &mut Lengths);
     /// Room for the items that are written, or for as many of them as are held at once.
     fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error>;
+    /// The slices that are held where they are.
+    fn slices(&self, _: &mut EachSlice<'_>) {}
     /// Whether items are held before they are moved to where they belong.
     const STAGED: bool = false;
     /// Makes room for `len` items that a device writes, where the host moves them to their places.
@@ -146,6 +155,10 @@ unsafe impl<'a, T: 'a, S: HostSlice<Item = T> + ?Sized> HostInput<T> for &'a S {
         lanes.same_len("input", array, slice.len())?;
         Ok(slice)
     }
+    fn slices(&self, each: &mut EachSlice<'_>) {
+        let slice = (**self).slice();
+        each(slice.as_ptr().cast(), size_of_val(slice));
+    }
     fn at(held: &&'a [T]) -> *const T {
         held.as_ptr()
     }
@@ -167,11 +180,23 @@ unsafe impl<'a, T: 'a, S: HostSliceMut<Item = T> + ?Sized> HostOutput<T> for &'a
         lanes.same_len("output", array, slice.len())?;
         Ok(slice)
     }
+    fn slices(&self, each: &mut EachSlice<'_>) {
+        let slice = (**self).slice();
+        each(slice.as_ptr().cast(), size_of_val(slice));
+    }
     fn at(held: &mut &'a mut [T], start: usize) -> *mut T {
         held.as_mut_ptr().wrapping_add(start)
     }
     unsafe fn finish(_: &'a mut [T]) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+/// Bytes of an item of one array, unless it has no memory.
+const fn bytes_of_one<T>(kinds: &[ArrayKind]) -> usize {
+    match kinds {
+        [ArrayKind::NoMemory] => 0,
+        _ => size_of::<T>(),
     }
 }
 
@@ -218,6 +243,10 @@ macro_rules! tuples {
             fn hold(self, _: usize, lanes: Lanes<'_>) -> Result<Self::Held, Error> {
                 Ok(($(self.$index.hold($index, lanes)?,)*))
             }
+            const BYTES: usize = 0 $(+ <$array as HostInput<$field>>::BYTES)*;
+            fn slices(&self, each: &mut EachSlice<'_>) {
+                $(self.$index.slices(each);)*
+            }
             fn at(held: &Self::Held) -> Self::At {
                 Apart(($($array::at(&held.$index),)*))
             }
@@ -247,6 +276,10 @@ macro_rules! tuples {
             }
             fn shape(&self) -> Result<Option<Shaped>, Error> {
                 common([$(self.$index.shape()?),*])
+            }
+            const BYTES: usize = 0 $(+ <$array as HostOutput<$field>>::BYTES)*;
+            fn slices(&self, each: &mut EachSlice<'_>) {
+                $(self.$index.slices(each);)*
             }
             const STAGED: bool = $($array::STAGED)||*;
             fn stage(held: &mut Self::Held, len: usize) -> Result<(), Error> {

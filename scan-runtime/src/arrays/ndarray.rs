@@ -15,7 +15,7 @@ use super::{
     host::{HostInput, HostOutput, Lanes},
     shape::{Shape, Shaped},
 };
-use crate::{Buffer, Error, Host, ScanElement, room::room, sealed::Sealed};
+use crate::{Buffer, Error, Host, ScanElement, host::cost::EachSlice, room::room, sealed::Sealed};
 
 /// New results are arrays with the dimensions `D`.
 #[doc(hidden)]
@@ -115,6 +115,10 @@ macro_rules! inputs {
                     _ => in_standard_order(&view).map(Cow::Owned),
                 }
             }
+            fn slices(&self, each: &mut EachSlice<'_>) {
+                let view = self.view();
+                view.to_slice_memory_order().into_iter().for_each(|items| each(items.as_ptr().cast(), size_of_val(items)));
+            }
             fn at(held: &Cow<'a, [T]>) -> *const T {
                 held.as_ptr()
             }
@@ -152,6 +156,10 @@ macro_rules! outputs {
                 }
                 // An array that fills its memory is a slice.
                 Ok(Written::Here(view.into_slice_memory_order().unwrap_or_default()))
+            }
+            fn slices(&self, each: &mut EachSlice<'_>) {
+                let view = self.view();
+                view.to_slice_memory_order().into_iter().for_each(|items| each(items.as_ptr().cast(), size_of_val(items)));
             }
             fn at(held: &mut Written<'a, T, D>, start: usize) -> *mut T {
                 match held {

@@ -14,7 +14,7 @@ use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec, Tuned};
 
 use super::{
     cubins::Stores,
-    driver_error,
+    driver_error, is_page_locked,
     kernels::KernelsKey,
     made::Made,
     named, out_of_memory_or,
@@ -98,6 +98,13 @@ impl CudaDevice {
         };
         device.check_alive()?;
         Ok(device)
+    }
+
+    /// Whether it copies memory of the host without a copy in between: memory that is page-locked, and longer than what
+    /// kernels read where the host has copied it.
+    pub(crate) fn copies_directly(&self, start: *const u8, bytes: usize) -> bool {
+        let is_copied = !self.staging.is_mapped(bytes);
+        is_copied && self.context.bind_to_thread().is_ok() && is_page_locked(start, bytes)
     }
 
     /// Uninitialised device memory for `len` elements.

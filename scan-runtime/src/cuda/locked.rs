@@ -11,6 +11,18 @@ use cudarc::driver::{
 use super::driver_error;
 use crate::{Error, telemetry::allocated_on_host};
 
+/// Whether memory of the host is page-locked, so that a device copies it directly. Both ends must be, in one allocation.
+/// A context is bound.
+pub(crate) fn is_page_locked(start: *const u8, bytes: usize) -> bool {
+    let is_locked = |place: *const u8| {
+        let mut flags = 0;
+        // SAFETY: the driver only looks the address up.
+        let found = unsafe { sys::cuMemHostGetFlags(&mut flags, place.cast_mut().cast()) };
+        found == sys::CUresult::CUDA_SUCCESS
+    };
+    is_locked(start) && is_locked(start.wrapping_add(bytes.saturating_sub(1)))
+}
+
 /// Page-locked memory that all devices reach.
 #[derive(Debug)]
 pub(crate) struct LockedMemory {

@@ -25,7 +25,7 @@ pub(crate) use device::CudaDevice;
 pub use device::{DeviceInfo, devices, driver_version, milliseconds_between};
 pub(crate) use launch::{Constants, InOut, SideBuffers};
 pub(crate) use loaded::Kernels;
-pub(crate) use locked::LockedMemory;
+pub(crate) use locked::{LockedMemory, is_page_locked};
 pub(crate) use memory::DeviceMemory;
 use memory::out_of_memory_or;
 pub(crate) use panics::named;

@@ -104,6 +104,11 @@ impl Staging {
         self
     }
 
+    /// Whether kernels read and write an array of so many bytes in the host's memory.
+    pub(crate) fn is_mapped(&self, bytes: usize) -> bool {
+        bytes <= self.mapped_bytes
+    }
+
     /// The most elements of this size in a chunk.
     pub(crate) fn chunk(&self, element_bytes: usize) -> usize {
         let most = (self.chunk_bytes / element_bytes.max(1)).max(1);

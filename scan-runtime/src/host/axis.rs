@@ -7,12 +7,13 @@ use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnLayout, ColumnsPla
 use super::{
     HostCall,
     call::{Wants, arrays},
+    cost::{Cost, bytes},
 };
 #[cfg(feature = "cuda")]
 use crate::call::HostTotals;
 use crate::{
     Error, ScanOp,
-    arrays::{HostInput, HostOutput, Shaped, fields::Lengths},
+    arrays::{HostInput, HostOutput, Never, Shaped, fields::Lengths},
     call::{Initial, Layouts, Request, Totals},
     cpu::{self, Both, Memory, Unwritten},
     generate,
@@ -134,6 +135,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// As for [`run_memory`](HostCall::run_memory).
     pub(super) unsafe fn run_columns<M: Memory<Op>>(
         &self,
+        engine: &Engine,
         along: &AxisLayout,
         memory: M,
         layouts: Layouts,
@@ -155,7 +157,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             }
             return self.watched(0, |_| Ok(()));
         }
-        match self.engine(axis.len()) {
+        match engine {
             Engine::Cpu { .. } => {
                 #[cfg(feature = "cuda")]
                 self.note_scan(memory, axis.len(), layouts, &wants)?;
@@ -267,7 +269,12 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let count = along.axis.columns();
         let mut totals = room::<Op::Carry>(count)?;
         let wants = Wants::PerSegment(totals.as_mut_ptr());
-        let input = input.hold(0, self.lanes_of(needed, along.axis.len(), &wants))?;
+        let engine = self.engine(Cost {
+            elements: along.axis.len(),
+            bytes: bytes::<Op, I, Never>(needed, 0).saturating_add(count.saturating_mul(size_of::<Op::Carry>())),
+            slices: &|each| input.slices(each),
+        });
+        let input = input.hold(0, self.lanes_of(engine, needed, &wants))?;
         let memory = Both { input: I::at(&input), output: Unwritten };
         let layouts = arrays::<Op, I, &mut [Op::Output]>();
         #[cfg(feature = "cuda")]
@@ -277,7 +284,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let layouts = totals_only(layouts);
         // SAFETY: the input holds the array, there is room for the totals, and results have no memory.
         unsafe {
-            self.run_memory(memory, along.axis.len(), layouts, wants)?;
+            self.run_memory(engine, memory, along.axis.len(), layouts, wants)?;
             totals.set_len(count);
         }
         let mut results = room(count)?;

@@ -6,6 +6,7 @@ use scan_codegen::{ArrayKind, ArrayKinds, OutputsOf, PlanError, ScanKind};
 
 use super::{
     axis::{AxisLayout, CallAxis},
+    cost::{Cost, bytes, is_for_device},
     handle::HostHandle,
     watch::Watch,
 };
@@ -283,38 +284,13 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
     }
 
-    /// The engine that runs this call over `len` elements.
-    #[inline]
-    pub(super) fn engine(&self, len: usize) -> &Engine {
-        match self.options.scanner.engine() {
-            #[cfg(feature = "cuda")]
-            Engine::Cuda(_) if self.options.estimate.is_some_and(|estimate| self.is_faster_on_cpu(estimate, len)) => {
-                &crate::scanner::CPU
-            }
-            engine => engine,
-        }
-    }
-
-    /// Whether a device runs it; or else the CPU, but for a recording of what a device would do.
-    #[inline]
-    fn is_for_device(&self, len: usize) -> bool {
-        match self.engine(len) {
-            #[cfg(feature = "cuda")]
-            Engine::Cpu { notes, .. } => notes.is_some(),
-            #[cfg(not(feature = "cuda"))]
-            Engine::Cpu { .. } => false,
-            #[cfg(feature = "cuda")]
-            Engine::Cuda(_) => true,
-        }
-    }
-
     /// What `HostInput::hold` needs to know.
     #[inline]
-    pub(super) fn lanes_of(&self, input: usize, len: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
+    pub(super) fn lanes_of(&self, engine: &Engine, input: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
         // Kernels of columns read indices in memory.
         let along = self.along.known();
         let memory =
-            self.is_for_device(len) && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
+            is_for_device(engine) && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
         let row = match self.heads.kind {
             HeadKind::Rows { len } if along.is_none() => len,
             _ => input,
@@ -348,14 +324,19 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let mut lengths = Lengths::of("input");
         input.items(&mut lengths);
         let extent = self.new_extent(lengths.len()?)?;
+        let engine = self.engine(Cost {
+            elements: extent.len,
+            bytes: bytes::<Op, I, &mut [Op::Output]>(extent.input, extent.output),
+            slices: &|each| input.slices(each),
+        });
         let (output, totals) = self.with_totals::<R, _>(extent.len, |wants| {
-            let input = input.hold(0, self.lanes_of(extent.input, extent.len, &wants))?;
+            let input = input.hold(0, self.lanes_of(engine, extent.input, &wants))?;
             let mut output = room(extent.output)?;
             let memory = Both { input: I::at(&input), output: output.as_mut_ptr() };
             let layouts = arrays::<Op, I, &mut [Op::Output]>();
             // SAFETY: each held array has that many items; the vector has room for as many outputs, and nothing else
             // points there.
-            let total = unsafe { self.run_memory(memory, extent.len, layouts, wants)? };
+            let total = unsafe { self.run_memory(engine, memory, extent.len, layouts, wants)? };
             // SAFETY: every output has been written.
             unsafe { output.set_len(extent.output) };
             Ok((output, total))
@@ -403,18 +384,23 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             // Scattered results are read when the scan has ended, those in the gaps, too, which nothing writes.
             return Err(along.gaps());
         }
+        let engine = self.engine(Cost {
+            elements: extent.len,
+            bytes: bytes::<Op, I, O>(extent.input, extent.output),
+            slices: &|each| {
+                input.slices(each);
+                output.slices(each);
+            },
+        });
         let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
-            let lanes = self.lanes_of(extent.input, extent.len, &wants);
+            let lanes = self.lanes_of(engine, extent.input, &wants);
             let input = input.hold(0, lanes)?;
-            let part = if O::STAGED && self.goes_by_parts(extent.len, &wants) {
-                extent.output.min(PART)
-            } else {
-                extent.output
-            };
+            let part =
+                if O::STAGED && self.goes_by_parts(engine, &wants) { extent.output.min(PART) } else { extent.output };
             let mut output = output.hold(0, Lanes { len: extent.output, part, ..lanes })?;
             // SAFETY: each held array has that many items, those of the output exclusively borrowed, and there is room
             // for a part of those that are staged.
-            let total = unsafe { self.run_parts::<I, O>(I::at(&input), &mut output, extent, part, wants)? };
+            let total = unsafe { self.run_parts::<I, O>(engine, I::at(&input), &mut output, extent, part, wants)? };
             // SAFETY: the scan has written every item, or the arrays finish without reading items.
             unsafe { O::finish(output)? };
             Ok(((), total))
@@ -424,10 +410,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
 
     /// Whether the carry alone passes from one part of the elements to the next, so that they can be scanned one after
     /// the other.
-    fn goes_by_parts(&self, len: usize, wants: &Wants<Op::Carry>) -> bool {
+    fn goes_by_parts(&self, engine: &Engine, wants: &Wants<Op::Carry>) -> bool {
         let is_flat = self.along.known().is_none() && self.heads.kind.is_none() && self.initial_values().is_none();
         is_flat
-            && !self.is_for_device(len)
+            && !is_for_device(engine)
             && !matches!(wants, Wants::PerSegment(_))
             && self.options.order == cpu::Order::Forward
             && self.options.progress.is_none()
@@ -442,6 +428,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     #[inline(always)]
     unsafe fn run_parts<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
+        engine: &Engine,
         input: I::At,
         output: &mut O::Held,
         extent: Extent,
@@ -450,13 +437,13 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<Option<Op::Carry>, Error> {
         let layouts = arrays::<Op, I, O>();
         if part >= extent.output {
-            if !matches!(self.engine(extent.len), Engine::Cpu { .. }) {
+            if !matches!(engine, Engine::Cpu { .. }) {
                 O::stage(output, extent.output)?;
             }
             let memory = Both { input, output: O::at(output, 0) };
             // SAFETY: the caller vouches for the memory; the scan has written every item.
             return unsafe {
-                let total = self.run_memory(memory, extent.len, layouts, wants)?;
+                let total = self.run_memory(engine, memory, extent.len, layouts, wants)?;
                 O::flush(output, 0, extent.output)?;
                 Ok(total)
             };
@@ -468,7 +455,6 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             // SAFETY: the caller vouches for the memory, of which this is a part; the scan has written its items.
             let total = unsafe {
                 let memory = Both { input: input.skip(start), output: O::at(output, start) };
-                // Not `run_memory`, which might choose another side for so short a part.
                 let total = call.run_on_cpu(memory, len, Wants::Last, None)?;
                 O::flush(output, start, len)?;
                 total
@@ -517,9 +503,15 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         };
         let to = buffer.as_mut_ptr();
         let memory = Both { input: to.cast_const(), output: to };
+        let one_way = size_of_val(buffer);
+        let engine = self.engine(Cost {
+            elements: len,
+            bytes: 2 * one_way,
+            slices: &|each| (0..2).for_each(|_| each(to.cast_const().cast(), one_way)),
+        });
         let ((), totals) = self.with_totals::<R, _>(len, |wants| {
             // SAFETY: the buffer is exclusively borrowed, and each result takes the place of its element.
-            unsafe { self.run_memory(memory, len, Layouts::default(), wants) }.map(|total| ((), total))
+            unsafe { self.run_memory(engine, memory, len, Layouts::default(), wants) }.map(|total| ((), total))
         })?;
         Ok(totals)
     }
@@ -576,6 +568,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     #[inline]
     pub(super) unsafe fn run_memory<M: Memory<Op>>(
         &self,
+        engine: &Engine,
         memory: M,
         len: usize,
         layouts: Layouts,
@@ -584,7 +577,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let has_values = self.heads.initial_values.is_some();
         if let Some(along) = self.columns_of(&wants)? {
             // SAFETY: the caller vouches for the memory.
-            return unsafe { self.run_columns(along, memory, layouts, wants) }.map(|()| None);
+            return unsafe { self.run_columns(engine, along, memory, layouts, wants) }.map(|()| None);
         }
         #[cfg(feature = "cuda")]
         if !has_values && !matches!(wants, Wants::PerSegment(_)) {
@@ -594,9 +587,9 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             (true, Wants::Last) => Err(PlanError::TotalOfEach.into()),
             (true, _) | (_, Wants::PerSegment(_)) => {
                 // SAFETY: the caller vouches for the memory.
-                unsafe { self.run_each(memory, len, layouts, wants) }.map(|()| None)
+                unsafe { self.run_each(engine, memory, len, layouts, wants) }.map(|()| None)
             }
-            (false, _) => match self.engine(len) {
+            (false, _) => match engine {
                 // SAFETY: as above.
                 Engine::Cpu { .. } if self.options.progress.is_some() => unsafe {
                     self.run_and_report(memory, len, wants)
@@ -668,6 +661,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// As for [`run_memory`](HostCall::run_memory).
     unsafe fn run_each<M: Memory<Op>>(
         &self,
+        engine: &Engine,
         memory: M,
         len: usize,
         layouts: Layouts,
@@ -675,7 +669,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     ) -> Result<(), Error> {
         self.heads.check(len)?;
         let count = self.heads.check_each(len)?;
-        match self.engine(len) {
+        match engine {
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) if len > 0 => {
                 let call = self.scan_call(wants.totals(), layouts);

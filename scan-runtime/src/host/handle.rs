@@ -1,17 +1,17 @@
 //! The contents of a handle of runs over host memory.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{any::Any, fmt, ptr, sync::Arc};
 
 use scan_codegen::{ArrayKind, ArrayKinds};
 
-use super::{HostCall, axis::AxisLayout, call::arrays};
+use super::{HostCall, axis::AxisLayout, call::arrays, cost::Cost};
 use crate::{
     Error, ScanOp,
     arrays::{HostInput, HostOutput},
     call::{Layouts, Request, Totals},
     prepared::check_len,
     scan::Options,
-    scanner::Engine,
+    scanner::{CPU, Engine},
 };
 
 /// Runs that are ready: the planner has been asked, and kernels are compiled and loaded.
@@ -22,6 +22,8 @@ pub struct HostHandle<Op: ScanOp> {
     /// The array, if the runs are along an axis of one.
     along: Option<Arc<AxisLayout>>,
     max_len: usize,
+    /// Whether the CPU runs them, where the scanner may choose.
+    is_on_cpu: bool,
     /// Held, so that they are there.
     _kernels: Vec<Arc<dyn Any + Send + Sync>>,
 }
@@ -35,8 +37,9 @@ impl<Op: ScanOp> fmt::Debug for HostHandle<Op> {
 }
 
 impl<Op: ScanOp> HostHandle<Op> {
-    pub(super) fn max_len(&self) -> usize {
-        self.max_len
+    /// The engine of all runs.
+    pub(super) fn engine(&self) -> &Engine {
+        if self.is_on_cpu { &CPU } else { self.options.scanner.engine() }
     }
 
     /// An error if it was not prepared for such runs, of `len` elements. Arrays of any kinds are slices to the kernels.
@@ -62,7 +65,8 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
 
     /// Prepares runs like this one that give these totals.
     pub(super) fn prepare(&self, asked: Totals, max_len: usize) -> Result<HostHandle<Op>, Error> {
-        self.prepare_over(self.options.layouts, asked, max_len)
+        let cost = self.cost_of::<&[Op::Input], &mut [Op::Output]>(max_len);
+        self.prepare_over(cost, self.options.layouts, asked, max_len)
     }
 
     /// Prepares runs over arrays like these. Places are followed by the host: to kernels such arrays are slices.
@@ -83,10 +87,16 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         };
         let layouts = arrays::<Op, I, O>().with_kinds(followed(I::KINDS), followed(O::KINDS));
         let of_shape = self.of_shape(input, Some(output))?;
-        of_shape.as_ref().unwrap_or(self).prepare_over(layouts, asked, max_len)
+        of_shape.as_ref().unwrap_or(self).prepare_over(self.cost_of::<I, O>(max_len), layouts, asked, max_len)
     }
 
-    fn prepare_over(&self, layouts: Layouts, asked: Totals, max_len: usize) -> Result<HostHandle<Op>, Error> {
+    fn prepare_over(
+        &self,
+        cost: Cost<'_>,
+        layouts: Layouts,
+        asked: Totals,
+        max_len: usize,
+    ) -> Result<HostHandle<Op>, Error> {
         if self.prepared.is_some() {
             return Err(Error::AlreadyPrepared);
         }
@@ -101,7 +111,8 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         }
         #[cfg(feature = "cuda")]
         self.note(|| call, max_len)?;
-        let _kernels = match self.engine(max_len) {
+        let engine = self.engine(cost);
+        let _kernels = match engine {
             Engine::Cpu { .. } => Vec::new(),
             #[cfg(feature = "cuda")]
             Engine::Cuda(device) => {
@@ -109,7 +120,8 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
             }
         };
         let request = Request { heads: self.heads.kind, ..call.request };
+        let is_on_cpu = ptr::eq(engine, &CPU);
         let (options, along) = (self.options.clone(), self.along.known().cloned());
-        Ok(HostHandle { options, request, along, max_len, _kernels })
+        Ok(HostHandle { options, request, along, max_len, is_on_cpu, _kernels })
     }
 }

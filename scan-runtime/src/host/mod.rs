@@ -2,6 +2,7 @@
 
 pub(crate) mod axis;
 mod call;
+pub(crate) mod cost;
 #[cfg(feature = "cuda")]
 mod device;
 mod handle;

@@ -6,7 +6,12 @@ use scan_codegen::Axis;
 
 #[cfg(feature = "cuda")]
 use super::call::arrays;
-use super::{HostCall, call::Wants, watch::Watch};
+use super::{
+    HostCall,
+    call::Wants,
+    cost::{Cost, bytes},
+    watch::Watch,
+};
 #[cfg(feature = "cuda")]
 use crate::scanner::Engine;
 use crate::{
@@ -32,14 +37,19 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let len = length::<Op, _>(&input)?;
         self.check_prepared(len, Totals::None)?;
         self.check_planned(Totals::None)?;
-        let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
+        let engine = self.engine(Cost {
+            elements: len,
+            bytes: bytes::<Op, I, Never>(len, 0),
+            slices: &|each| input.slices(each),
+        });
+        let held = input.hold(0, self.lanes_of(engine, len, &Wants::Nothing))?;
         let Options { op, order, initial_value, .. } = self.options;
         #[cfg(feature = "cuda")]
         if len > 0 {
             self.note_reduction(I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>())?;
         }
         #[cfg(feature = "cuda")]
-        if let (Engine::Cuda(device), 1..) = (self.engine(len), len) {
+        if let (Engine::Cuda(device), 1..) = (engine, len) {
             // SAFETY: what is held has so many items.
             return unsafe { self.reduce_on_device(device, I::at(&held), len, arrays::<Op, I, &mut [Op::Output]>()) };
         }
@@ -102,13 +112,14 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             Some(values) => cpu::project(&**op, values[index]),
             None => options.result_of_nothing(),
         };
-        let held = input.hold(0, self.lanes_of(len, len, &Wants::Nothing))?;
         let segments = segments(&self.heads, len);
-        // Ranges may overlap, and leave elements out.
-        let work = match self.heads.kind {
-            HeadKind::Ranges(_) => segments.iter().map(Range::len).fold(0, usize::saturating_add),
-            _ => len,
-        };
+        let work = self.heads.combined(len);
+        let engine = self.engine(Cost {
+            elements: work,
+            bytes: bytes::<Op, I, &mut [Op::Output]>(len, segments.len()),
+            slices: &|each| input.slices(each),
+        });
+        let held = input.hold(0, self.lanes_of(engine, len, &Wants::Nothing))?;
         #[cfg(feature = "cuda")]
         let layouts = arrays::<Op, I, &mut [Op::Output]>();
         #[cfg(feature = "cuda")]
@@ -116,7 +127,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             self.note_segments(I::at(&held), len, layouts)?;
         }
         #[cfg(feature = "cuda")]
-        if let Engine::Cuda(device) = self.engine(len) {
+        if let Engine::Cuda(device) = engine {
             // SAFETY: what is held has so many items.
             return unsafe {
                 self.reduce_segments_on_device(device, I::at(&held), len, layouts, &segments, of_nothing)

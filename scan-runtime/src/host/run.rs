@@ -1,9 +1,10 @@
 //! Ways to run over host memory.
 
 use crate::{
-    Backend, Error, Host, Outcome, Prefixes, Prepared, Scan, ScanElement, ScanOp,
+    Backend, Error, Host, Outcome, Prefixes, Prepared, Run, Scan, ScanElement, ScanOp,
     arrays::{Input, Output, Shape},
     call::Totals,
+    host::HostCall,
 };
 
 /// Ways to run over host memory. On a GPU, a run copies to the device, scans there, copies back, and waits. More than
@@ -105,8 +106,9 @@ impl<Op: ScanOp> Scan<Op> {
 }
 
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
-    /// Where a run over `len` elements of host memory takes place: on the scanner's [backend](crate::Scanner::backend),
-    /// or on the CPU where that is estimated to take less time and the scanner [may choose](crate::HostMemory).
+    /// Where a run over slices of `len` elements in ordinary host memory takes place: on the scanner's
+    /// [backend](crate::Scanner::backend), or on the CPU where that is estimated to take less time and the scanner
+    /// [may choose](crate::HostMemory), which says what else counts. [`Run::backend_for`] is the same with segments.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -116,7 +118,32 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn backend_for(&self, len: usize) -> Backend {
-        self.host_call().engine(len).backend()
+        self.host_call().backend_for(len)
+    }
+}
+
+impl<Op: ScanOp> HostCall<'_, Op> {
+    fn backend_for(&self, len: usize) -> Backend {
+        self.engine(self.cost_of::<&[Op::Input], &mut [Op::Output]>(len)).backend()
+    }
+}
+
+impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
+    /// Where this run over `len` elements takes place; see [`Scan::backend_for`]. Keys, flags, offsets and initial values
+    /// count, which a GPU is given, too. The ranges of [`by_ranges`](Run::by_ranges) count by the elements that they
+    /// reduce.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let largest = Scanner::new()?.reduce(ops::max::<f32>());
+    /// let samples = vec![0.5; 1_000];
+    /// let last_hundred = largest.by_ranges(&[900_u32], &[1_000]);
+    /// println!("{}", last_hundred.backend_for(samples.len()));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn backend_for(&self, len: usize) -> Backend {
+        self.call.backend_for(len)
     }
 }
 

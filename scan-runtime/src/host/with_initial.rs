@@ -10,6 +10,7 @@ use super::{
     HostCall,
     axis::{AxisLayout, CallAxis},
     call::{Wants, arrays, in_memory_order},
+    cost::{Cost, bytes},
 };
 use crate::{
     Error, Host, Results, ScanOp,
@@ -22,6 +23,7 @@ use crate::{
     heads::{HeadKind, Heads, check_initial_values},
     room::room,
     run::NewResults,
+    scanner::Engine,
 };
 
 /// The parts of such a run.
@@ -129,13 +131,18 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         if results.output_len() != count {
             return Err(Error::AxisGaps { shape: results.shape().to_vec() });
         }
+        let engine = self.engine(Cost {
+            elements: parts.len,
+            bytes: bytes::<Op, I, &mut [Op::Output]>(parts.items, count),
+            slices: &|each| input.slices(each),
+        });
         let (output, totals) = self.with_totals::<R, _>(parts.len, |wants| {
-            let input = input.hold(0, parts.lanes(&wants))?;
+            let input = input.hold(0, parts.lanes(engine, &wants))?;
             let mut output = room(count)?;
             let (from, to) = (I::at(&input), output.as_mut_ptr());
             // SAFETY: each held array has that many items; the vector has room for all results, and nothing else points
             // there.
-            let total = unsafe { parts.run(from, to, arrays::<Op, I, &mut [Op::Output]>(), wants)? };
+            let total = unsafe { parts.run(engine, from, to, arrays::<Op, I, &mut [Op::Output]>(), wants)? };
             // SAFETY: every result has been written.
             unsafe { output.set_len(count) };
             Ok((output, total))
@@ -159,13 +166,21 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         let found = outputs.len()?;
         let parts = self.parts(inputs.len()?, found)?;
         let len = found.unwrap_or(parts.results.output_len());
+        let engine = self.engine(Cost {
+            elements: parts.len,
+            bytes: bytes::<Op, I, O>(parts.items, len),
+            slices: &|each| {
+                input.slices(each);
+                output.slices(each);
+            },
+        });
         let ((), totals) = self.with_totals::<R, _>(parts.len, |wants| {
-            let lanes = parts.lanes(&wants);
+            let lanes = parts.lanes(engine, &wants);
             let input = input.hold(0, lanes)?;
             let mut output = output.hold(0, Lanes { len, part: len, axis: Some(&parts.results), ..lanes })?;
             let to = O::at(&mut output, 0);
             // SAFETY: each held array has that many items, those of the output exclusively borrowed.
-            let total = unsafe { parts.run(I::at(&input), to, arrays::<Op, I, O>(), wants)? };
+            let total = unsafe { parts.run(engine, I::at(&input), to, arrays::<Op, I, O>(), wants)? };
             // SAFETY: every result has been written.
             unsafe { O::finish(output)? };
             Ok(((), total))
@@ -176,8 +191,8 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
 
 impl<Op: ScanOp> Parts<'_, Op> {
     /// What the arrays of the input are held for.
-    fn lanes(&self, wants: &Wants<Op::Carry>) -> Lanes<'_> {
-        self.others.lanes_of(self.items, self.len, wants)
+    fn lanes(&self, engine: &Engine, wants: &Wants<Op::Carry>) -> Lanes<'_> {
+        self.others.lanes_of(engine, self.items, wants)
     }
 
     /// Writes all results. Gives the last total, if that is wanted and there is one.
@@ -187,6 +202,7 @@ impl<Op: ScanOp> Parts<'_, Op> {
     /// The input is valid for reads of its items, the output for writes of all results.
     unsafe fn run<I: Reader<Op::Input>, O: Writer<Op::Output>>(
         &self,
+        engine: &Engine,
         input: I,
         output: O,
         layouts: Layouts,
@@ -205,10 +221,10 @@ impl<Op: ScanOp> Parts<'_, Op> {
                 let flat = HostCall { along: CallAxis::None, ..others.clone() };
                 let [_, first] = along.layout().firsts();
                 // SAFETY: as above; the results of the elements begin there.
-                unsafe { flat.run_memory(Both { input, output: output.skip(first) }, self.len, layouts, wants) }
+                unsafe { flat.run_memory(engine, Both { input, output: output.skip(first) }, self.len, layouts, wants) }
             }
             // SAFETY: as above.
-            _ => unsafe { others.run_memory(Both { input, output }, self.len, layouts, wants) },
+            _ => unsafe { others.run_memory(engine, Both { input, output }, self.len, layouts, wants) },
         }
     }
 

@@ -1,7 +1,7 @@
 //! Calls over host memory that choose between the GPU and the CPU, and arrays of `ndarray` on a GPU: against the CPU.
 
 use scan_runtime::{
-    HostMemory, Scanner,
+    HostMemory, PageLocked, Scanner,
     ndarray::{Array3, s},
 };
 use scan_tests::operators::{AffineU32, MapU32, MatrixProduct, TestOperator, inputs};
@@ -21,15 +21,28 @@ fn choose<Op: TestOperator + Clone>() -> Result<Vec<bool>, Box<dyn std::error::E
 where
     Op::Output: PartialEq,
 {
-    let chosen = Scanner::builder().device(0).host_memory(HostMemory::Faster).build()?;
-    let [chosen, cpu] = [chosen, Scanner::cpu()].map(|scanner| scanner.scan(Op::new()));
+    let gpu = Scanner::builder().device(0).host_memory(HostMemory::Faster).build()?;
+    let [chosen, cpu] = [gpu.clone(), Scanner::cpu()].map(|scanner| scanner.scan(Op::new()));
     let mut sides = Vec::new();
     for len in [1, 40, 1_000, 10_000, 100_000] {
         let input = inputs::<Op>(len);
-        ensure(chosen.run(&input)? == cpu.run(&input)?, || format!("{len} elements"))?;
+        let expected = cpu.run(&input)?;
+        ensure(chosen.run(&input)? == expected, || format!("{len} elements"))?;
         let flags: Vec<bool> = (0..len).map(|index| index % 77 == 0).collect();
         let by_flags = chosen.by_flags(&flags).run(&input)?;
         ensure(by_flags == cpu.by_flags(&flags).run(&input)?, || format!("{len} elements by flags"))?;
+        // Another side may be chosen for page-locked memory, and for ranges.
+        let (locked, mut results) = (PageLocked::from_slice(&gpu, &input)?, PageLocked::from_slice(&gpu, &expected)?);
+        results.reverse();
+        chosen.run_into(&locked, &mut results)?;
+        ensure(*results == *expected, || format!("{len} elements in page-locked memory"))?;
+        let (begins, ends) = (vec![0_u32; 100], (0..100).map(|index| (len * index / 99) as u32).collect::<Vec<_>>());
+        let of_ranges = [&gpu, &Scanner::cpu()].map(|scanner| {
+            let reduce = scanner.reduce(Op::new());
+            reduce.by_ranges(&begins, &ends).run(&input)
+        });
+        let [found, of_ranges] = of_ranges;
+        ensure(found? == of_ranges?, || format!("ranges of {len} elements"))?;
         sides.push(chosen.backend_for(len).to_string().starts_with("CPU"));
     }
     Ok(sides)

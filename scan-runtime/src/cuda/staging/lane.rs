@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error,
     arrays::fields::HostArray,
-    cuda::{DeviceMemory, LockedMemory, driver_error},
+    cuda::{DeviceMemory, LockedMemory, driver_error, is_page_locked},
     few::Few,
     telemetry::copied,
 };
@@ -63,20 +63,12 @@ enum Way {
 }
 
 impl Way {
-    /// Whether the host's side is page-locked, so that the device copies it directly. Both ends must be, in one
-    /// allocation.
-    fn is_page_locked(self, bytes: usize) -> bool {
-        let start = match self {
+    /// The memory of the host.
+    fn host(self) -> *const u8 {
+        match self {
             Way::ToDevice(from) => from,
             Way::FromDevice(to) => to.cast_const(),
-        };
-        let is_locked = |place: *const u8| {
-            let mut flags = 0;
-            // SAFETY: a context is bound; the driver only looks the address up.
-            let found = unsafe { sys::cuMemHostGetFlags(&mut flags, place.cast_mut().cast()) };
-            found == sys::CUresult::CUDA_SUCCESS
-        };
-        is_locked(start) && is_locked(start.wrapping_add(bytes.saturating_sub(1)))
+        }
     }
 
     /// Begins the copy.
@@ -113,7 +105,7 @@ impl Lane {
     pub(super) fn make_room(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<Places, Error> {
         let (mut mapped, mut device) = (0, 0);
         let mut place = |bytes: usize| {
-            let is_mapped = bytes <= staging.mapped_bytes;
+            let is_mapped = staging.is_mapped(bytes);
             let end = if is_mapped { &mut mapped } else { &mut device };
             let part = Part { mapped: is_mapped, offset: *end };
             *end = part.offset.saturating_add(bytes).next_multiple_of(ALIGNMENT);
@@ -231,7 +223,7 @@ impl Lane {
         }
         let length = ring::piece_bytes(bytes, staging.piece_bytes);
         let device = self.pointer(part);
-        if way.is_page_locked(bytes) {
+        if is_page_locked(way.host(), bytes) {
             // The caller's own memory, which the caller keeps until the results are back.
             // SAFETY: as above.
             unsafe { way.begin(device, bytes, self.stream()) }?;
