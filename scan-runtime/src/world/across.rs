@@ -135,7 +135,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
     }
 
     /// The run with the initial value of each column, if the caller has given them.
-    fn from_each<'b, P, Q>(&self, run: Run<'b, P, M, Q>) -> Run<'b, P, M, Q>
+    fn with_initial<'b, P, Q>(&self, run: Run<'b, P, M, Q>) -> Run<'b, P, M, Q>
     where
         'a: 'b,
         P: ScanOp<Carry = Op::Carry>,
@@ -182,7 +182,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         }
         let over = self.reduction(OverAggregates::of(options.op.clone()), options.initial_value);
         let run = M::run(&over, self.world).along(Axis::of(&[ranks, columns], 0)?);
-        let run = self.from_each(run);
+        let run = self.with_initial(run);
         let first = match options.order {
             Order::Forward => 0,
             Order::Reversed => gathered.ranks - ranks,
@@ -270,7 +270,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Results> Across<'a, Op, M, R> {
         let base = M::run(&scan, self.world);
         let base = self.axis.iter().cloned().fold(base, |run, axis| run.along(axis));
         match &carries {
-            None => run(&self.from_each(base)),
+            None => run(&self.with_initial(base)),
             Some(carries) if self.axis.is_some() => {
                 run(&Run::new(M::with_initial_values(base.call, M::array(carries))))
             }

@@ -337,7 +337,8 @@ fn a_rank_that_is_late_is_named_within_the_deadline() {
 /// The ranks compare operator, direction, initial value and columns before the first run.
 #[test]
 fn a_rank_that_runs_something_else_is_named() {
-    let check = |run: &(dyn Fn(&World<Host>) -> Result<Vec<u32>, Error> + Sync)| {
+    type Run<'a> = &'a (dyn Fn(&World<Host>) -> Result<Vec<u32>, Error> + Sync);
+    let check = |run: Run<'_>| {
         for (rank, result) in on_ranks(3, |world| run(&world)).into_iter().enumerate() {
             let error = result.unwrap_err();
             let is_named = matches!(error, Error::World(WorldError::Differs { rank: 1, .. }));

@@ -1,6 +1,6 @@
 //! NCCL, NVIDIA's library for communication between GPUs: finding it.
 //!
-//! To load it, to ask for its version and to make an [`Id`](crate::world::nccl::Id) needs neither a GPU nor a driver.
+//! To load it, to ask for its version and to make an [`Id`] needs neither a GPU nor a driver.
 
 mod communicator;
 mod library;
