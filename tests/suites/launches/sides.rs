@@ -47,15 +47,17 @@ fn page_locked() -> Outcome {
     on_device("both", || sums.run_into(&locked, &mut locked_sums))?;
     on_device("slices", || sums.run_into(&locked[1..], &mut locked_sums[1..]))?;
     on_device("in place", || sums.run_in_place(&mut locked_sums))?;
-    on_device("with the initial value", || {
-        sums.clone().include_initial().init(1.0).run_into(&locked[1..], &mut locked_sums)
-    })?;
+    let with_initial = sums.clone().include_initial().init(1.0);
+    on_device("with the initial value", || with_initial.run(&locked))?;
+    on_device("from it", || with_initial.run_into(&locked[1..], &mut vec![0.0; MANY]))?;
+    on_device("to it", || with_initial.run_into(&many[1..], &mut locked_sums))?;
     on_device("along an axis", || sums.along(Axis::of(&[1000, 1000], 0)?).run_into(&locked, &mut locked_sums))?;
     let shape = (1000, 1000);
     let (array, locked_array) = (ArrayView2::from_shape(shape, &many)?, ArrayView2::from_shape(shape, &locked)?);
     on_cpu("an array", &plain.along(0).run(array)?, || sums.along(0).run(array))?;
     let results = ArrayViewMut2::from_shape(shape, &mut locked_sums)?;
-    on_device("an array in page-locked memory", || sums.along(0).run_into(locked_array, results))?;
+    on_device("an array in page-locked memory", || sums.along(0).run(locked_array))?;
+    on_device("into an array in page-locked memory", || sums.along(0).run_into(array, results))?;
     on_device("a reduction", || scanner.reduce(ops::sum::<f32>()).run(&locked))?;
     // Each field counts.
     let pairs = scanner.scan(Recurrence);
