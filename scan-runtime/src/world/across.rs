@@ -58,8 +58,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// step of its own they exchange states, too. The grouping is that of the lengths and the ranks, so that the same
     /// slices give the same bits, also of floats.
     ///
-    /// Over device memory nothing waits on the host but the first call of each kind, in which the ranks compare what
-    /// they are about to do, and calls with an operator that has no identity, in which they say who has elements.
+    /// Over device memory the host waits only in the first call of each kind, in which the ranks compare their calls,
+    /// and in calls with an operator that has no identity, in which each rank says whether it has elements.
     ///
     /// Segments go on from rank to rank where they are in the operator: scan by keys with
     /// [`ops::by_key`](crate::ops::by_key). An initial value, of [`init`](Scan::init) or
@@ -115,7 +115,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         self.axis.as_ref().map_or(1, Axis::columns)
     }
 
-    /// Compares with the other ranks what is about to be done, if that is the first time.
+    /// Compares the call with those of the other ranks, if it is the first one of its kind.
     fn agree(&self) -> Result<(), Error> {
         let options = self.options;
         let kind = Kind {
@@ -174,7 +174,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         Ok(Gathered { aggregates, ranks: count(&present), before })
     }
 
-    /// The carry of each column after so many ranks; `None` if there is neither a rank nor an initial value.
+    /// The carry of each column after the first `ranks` ranks in the direction of the scan; `None` if there is neither a rank nor an initial value.
     fn carries(&self, gathered: &Gathered<M, Op>, ranks: usize) -> Result<Option<M::New<Op::Carry>>, Error> {
         let (options, columns) = (self.options, self.columns());
         if ranks == 0 && options.initial_value.is_none() && self.initial.is_none() {
@@ -322,7 +322,7 @@ impl<Op: ScanOp, M: WorldMemory> Across<'_, Op, M, Totals> {
         Ok(self.carries(&gathered, gathered.ranks)?.ok_or_else(nothing)?)
     }
 
-    /// What makes results of carries: a reduction of nothing, with them as initial values.
+    /// Makes results of carries: a reduction of an empty input, with the carries as initial values.
     fn of_nothing(&self) -> Reduce<Op> {
         self.reduction(self.options.op.clone(), None)
     }

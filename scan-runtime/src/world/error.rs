@@ -17,7 +17,7 @@ pub enum WorldError {
     Variable {
         /// The variable.
         variable: String,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
     /// A rank that is not below the number of ranks, or no ranks at all.
@@ -42,7 +42,7 @@ pub enum WorldError {
     NcclUnusable {
         /// The library.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// NCCL reports an error.
@@ -70,7 +70,7 @@ pub enum WorldError {
     Process {
         /// The rank.
         rank: usize,
-        /// What happened.
+        /// The event.
         problem: String,
         /// The system's error, if there is one.
         source: Option<Arc<io::Error>>,
@@ -82,7 +82,7 @@ pub enum WorldError {
         rank: usize,
         /// For whom it waited.
         missing: String,
-        /// What was to be done.
+        /// The step in which it waited.
         what: &'static str,
         /// How long it waited.
         waited: Duration,
@@ -94,7 +94,7 @@ pub enum WorldError {
         rank: usize,
         /// The rank that left.
         gone: usize,
-        /// What was to be done.
+        /// The step in which it waited.
         what: &'static str,
     },
     /// A rank was about to run something else than the others. Nothing has been run.
@@ -102,7 +102,7 @@ pub enum WorldError {
     Differs {
         /// The rank that differs from most.
         rank: usize,
-        /// What this rank was about to run.
+        /// The call that this rank was about to make.
         what: String,
     },
     /// The world has been lost by an earlier error.

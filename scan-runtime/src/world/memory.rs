@@ -22,7 +22,7 @@ pub trait WorldMemory: Memory<Axis: From<Axis>> {
     /// A run of the scan, over the memory of this rank.
     #[doc(hidden)]
     fn run<'a, Op: ScanOp, R: Outcome>(scan: &'a Scan<Op, R>, world: &'a World<Self>) -> Run<'a, Op, Self, R>;
-    /// Reduces to so many new results.
+    /// Reduces to `results` new results.
     #[doc(hidden)]
     fn reduced<Op: ScanOp>(
         run: &Run<'_, Op, Self, Totals>,

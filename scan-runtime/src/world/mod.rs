@@ -121,7 +121,7 @@ impl<M: WorldMemory> World<M> {
         self.link.exchange(what, bytes)
     }
 
-    /// Compares with the other ranks what is about to be run, unless they have done so before.
+    /// Compares the call with those of the other ranks, unless they have done so before.
     fn agree(&self, kind: Kind, source: impl FnOnce() -> OpSource) -> Result<(), Error> {
         if self.agreed.lock().unwrap_or_else(PoisonError::into_inner).contains(&kind) {
             return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! It is a blocking one. Calls of one that is not blocking are made by a new thread of NCCL each, which takes 100 to 300
 //! microseconds in place of 10. What could wait for ever has a deadline in another way: to join is left to a thread, and
-//! a thread of our own [watches](super::watch) calls and what they have enqueued.
+//! a thread of our own [watches](super::watch) calls and the work that they enqueue.
 
 use std::{
     ffi::{c_int, c_void},
@@ -79,7 +79,7 @@ impl Communicator {
         let Joining { rank, size, .. } = joining;
         let stream = stream.clone();
         let join = move || {
-            // Where nobody waits any longer, it is dropped, and so aborted.
+            // If the caller waits no longer, it is dropped, and so aborted.
             _ = done.send(bind(&stream).and_then(|()| Ok(Shared::join(nccl, joining)?)));
         };
         let what = "joining the world";
@@ -136,7 +136,7 @@ impl Communicator {
     ///
     /// # Safety
     ///
-    /// `from` are so many bytes of device memory, and `to` as many for each rank, which work of this stream may use.
+    /// `from` are `bytes` bytes of device memory, and `to` as many for each rank, which work of this stream may use.
     pub(crate) unsafe fn all_gather(
         &self,
         stream: &Arc<CudaStream>,

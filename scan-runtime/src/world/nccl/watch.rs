@@ -1,4 +1,4 @@
-//! The thread that watches calls and what they have enqueued: work that waits for a rank which does not come would keep
+//! The thread that watches calls and the work that they enqueue: work that waits for a rank which does not come would keep
 //! the stream for ever.
 
 use std::{
