@@ -11,7 +11,7 @@ use std::{
 use scan_codegen::DeviceLimits;
 use scan_runtime::{
     __private::machine_code,
-    DiskCache, Scanner,
+    DiskCache, Reduction, Scanner,
     aot::{Bundle, Precompile, Precompiled},
     ops, telemetry,
 };
@@ -93,7 +93,7 @@ fn plans_and_sources_have_spans() {
 fn compilations_and_the_cache_have_spans() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
-    let scan = scanner.reduce(ops::bit_xor::<u16>());
+    let scan = scanner.reduce(ops::bit_xor::<u16>()).reduction(Reduction::Coarsened);
     let folder = folder("cache");
     let disk = || Some(DiskCache::at(folder.clone()));
 
@@ -164,7 +164,7 @@ fn one_module_has_all_kernels_of_a_plan() {
 fn precompiled_kernels_have_spans() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
-    let scan = scanner.reduce(ops::bit_or::<u16>());
+    let scan = scanner.reduce(ops::bit_or::<u16>()).reduction(Reduction::Coarsened);
     let bundle = Bundle::new().architecture("sm_90").with(&scan).compile().unwrap();
     let (_, records) = spans_of(|| code(&scan, Some(Precompiled::open(bundle).unwrap()), None));
     assert_eq!(names(&records), ["plan", "render", "cubin"]);
