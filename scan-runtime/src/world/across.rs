@@ -4,7 +4,7 @@ use std::{any::TypeId, fmt, marker::PhantomData, sync::Arc};
 
 use scan_codegen::{Axis, PlanError, ScanKind};
 
-use super::{Kind, World, WorldMemory};
+use super::{Kind, World, WorldError, WorldMemory};
 use crate::{
     Array, Error, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Reduce, Results, Run, Scan, ScanOp, Totals,
     arrays::{Input, Output, Shape},
@@ -155,7 +155,11 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         let part = match M::reduced(&run, world, input, columns) {
             Ok(part) => Some(part),
             Err(Error::Plan(PlanError::NoElements { .. })) if op.identity().is_none() => None,
-            Err(error) => return Err(error),
+            Err(error) => {
+                // The others would take what this rank gathers in its next call for this one.
+                world.lose(WorldError::Failed { rank: world.rank(), why: error.to_string() });
+                return Err(error);
+            }
         };
         let (rank, size) = (world.rank(), world.size());
         let present = match op.identity() {
@@ -174,7 +178,8 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         Ok(Gathered { aggregates, ranks: count(&present), before })
     }
 
-    /// The carry of each column after the first `ranks` ranks in the direction of the scan; `None` if there is neither a rank nor an initial value.
+    /// The carry of each column after the first `ranks` ranks in the direction of the scan; `None` if there is neither a
+    /// rank nor an initial value.
     fn carries(&self, gathered: &Gathered<M, Op>, ranks: usize) -> Result<Option<M::New<Op::Carry>>, Error> {
         let (options, columns) = (self.options, self.columns());
         if ranks == 0 && options.initial_value.is_none() && self.initial.is_none() {

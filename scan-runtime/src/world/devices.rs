@@ -240,4 +240,8 @@ impl Link for Ranked {
     fn check(&self) -> Result<(), Error> {
         Ok(self.communicator.check()?)
     }
+
+    fn lose(&self, error: WorldError) {
+        self.communicator.lose(error);
+    }
 }

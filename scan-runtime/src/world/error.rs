@@ -105,6 +105,14 @@ pub enum WorldError {
         /// The call that this rank was about to make.
         what: String,
     },
+    /// A rank could not reduce its part, so that the others wait for it. The error of its call says why.
+    #[error("rank {rank} could not reduce its part: {why}")]
+    Failed {
+        /// The rank.
+        rank: usize,
+        /// Its error.
+        why: String,
+    },
     /// The world has been lost by an earlier error.
     #[error("the world is lost: {cause}")]
     Lost {

@@ -75,6 +75,8 @@ pub(crate) trait Link: fmt::Debug {
     fn exchange(&self, what: &'static str, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
     /// An error if the world is lost.
     fn check(&self) -> Result<(), Error>;
+    /// Makes the world lost.
+    fn lose(&self, error: WorldError);
 }
 
 impl Link for Thread {
@@ -101,6 +103,10 @@ impl Link for Thread {
 
     fn check(&self) -> Result<(), Error> {
         Ok(Thread::check(self)?)
+    }
+
+    fn lose(&self, error: WorldError) {
+        Thread::lose(self, error);
     }
 }
 

@@ -116,6 +116,11 @@ impl<M: WorldMemory> World<M> {
         self.link.check()
     }
 
+    /// Makes each further call of this rank an error; the other ranks get one, too.
+    fn lose(&self, error: WorldError) {
+        self.link.lose(error);
+    }
+
     /// Gives bytes, and waits for those of the other ranks.
     fn exchange(&self, what: &'static str, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         self.link.exchange(what, bytes)
@@ -123,6 +128,7 @@ impl<M: WorldMemory> World<M> {
 
     /// Compares the call with those of the other ranks, unless they have done so before.
     fn agree(&self, kind: Kind, source: impl FnOnce() -> OpSource) -> Result<(), Error> {
+        self.check()?;
         if self.agreed.lock().unwrap_or_else(PoisonError::into_inner).contains(&kind) {
             return Ok(());
         }

@@ -126,6 +126,12 @@ impl Thread {
         }
     }
 
+    /// Makes the world lost for all ranks. The first error counts.
+    pub(super) fn lose(&self, error: WorldError) {
+        self.meeting.lock().lost.get_or_insert(error);
+        self.meeting.changed.notify_all();
+    }
+
     /// An error if the world is lost.
     pub(super) fn check(&self) -> Result<(), WorldError> {
         match &self.meeting.lock().lost {

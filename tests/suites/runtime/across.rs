@@ -314,6 +314,23 @@ fn a_rank_that_leaves_is_an_error_on_each_other_one() {
     }
 }
 
+/// Else the others would take what it gathers in its next call for this one.
+#[test]
+fn a_rank_whose_part_fails_is_an_error_on_each_rank_and_in_each_further_call() {
+    let errors = on_ranks(3, |world| {
+        let sums = Scanner::cpu().scan(ops::sum());
+        let slice = [1_u32, 2, 3, 4];
+        // One element is missing.
+        let slice = if world.rank() == 1 { &slice[..3] } else { &slice };
+        let run = || sums.across(&world).along(Axis::of(&[2, 2], 1)?).run(slice);
+        [run().unwrap_err().to_string(), run().unwrap_err().to_string()]
+    });
+    for (rank, [first, second]) in errors.into_iter().enumerate() {
+        assert!(first.contains("rank 1 could not reduce its part") || rank == 1, "rank {rank}: {first}");
+        assert!(second.contains("rank 1 could not reduce its part"), "rank {rank}: {second}");
+    }
+}
+
 #[test]
 fn a_rank_that_is_late_is_named_within_the_deadline() {
     let start = Instant::now();

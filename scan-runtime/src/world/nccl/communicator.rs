@@ -90,7 +90,7 @@ impl Communicator {
             source: Some(Arc::new(error)),
         })?;
         match waited.recv_timeout(deadline) {
-            Ok(joined) => Ok(Communicator::of(joined?)),
+            Ok(joined) => Communicator::of(joined?),
             Err(_) => {
                 let missing = format!("some of {size} ranks");
                 Err(WorldError::TimedOut { rank, missing, what, waited: start.elapsed() }.into())
@@ -111,12 +111,18 @@ impl Communicator {
             nccl.check("ncclCommCount", (nccl.ncclCommCount)(comm, &mut size))?;
         }
         let state = State { comm, is_owned: false, lost: None };
-        Ok(Communicator::of(Shared { nccl, rank: rank as usize, size: size as usize, state: Mutex::new(state) }))
+        Communicator::of(Shared { nccl, rank: rank as usize, size: size as usize, state: Mutex::new(state) })
     }
 
-    fn of(shared: Shared) -> Self {
-        let shared = Arc::new(shared);
-        Communicator { watch: Watch::new(shared.clone()), shared }
+    /// Without a thread that watches, a call would wait for ever for a rank that is gone.
+    fn of(shared: Shared) -> Result<Self, Error> {
+        let (rank, shared) = (shared.rank, Arc::new(shared));
+        let watch = Watch::new(shared.clone()).map_err(|error| WorldError::Process {
+            rank,
+            problem: "has no thread to watch the others".to_owned(),
+            source: Some(Arc::new(error)),
+        })?;
+        Ok(Communicator { watch, shared })
     }
 
     pub(crate) fn rank(&self) -> usize {
@@ -125,6 +131,11 @@ impl Communicator {
 
     pub(crate) fn size(&self) -> usize {
         self.shared.size
+    }
+
+    /// Ends the communicator of this rank. The others find it gone, by an error of NCCL or by their deadlines.
+    pub(crate) fn lose(&self, error: WorldError) {
+        self.shared.lose(error);
     }
 
     /// An error if the world is lost.

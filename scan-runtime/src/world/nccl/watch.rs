@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -53,14 +54,11 @@ struct Operation {
 
 impl Watch {
     /// Begins to watch.
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>) -> io::Result<Self> {
         let queue = Arc::new(Queue { watched: Mutex::default(), changed: Condvar::new() });
         let seen = queue.clone();
         let thread = thread::Builder::new().name("scan-world".to_owned()).spawn(move || seen.watch(&shared));
-        if thread.is_err() {
-            tracing::warn!("no thread watches the deadline of other ranks: a call waits for them for ever");
-        }
-        Watch { queue, thread: thread.ok() }
+        Ok(Watch { queue, thread: Some(thread?) })
     }
 
     /// Marks where the stream comes to an operation, before the call that enqueues it.
