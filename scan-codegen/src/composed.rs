@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod aggregate;
+mod by_flag;
 mod by_key;
 
 /// The fields of a pair: of its state, its output and its parameters.

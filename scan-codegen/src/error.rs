@@ -87,19 +87,19 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
-    /// An operator is to begin at each new key, and has nothing to begin with.
+    /// An operator is to begin at each new key or flag, and has nothing to begin with.
     #[error(
-        "operator `{operator}` begins at each new key, and an operator within it has neither `START` nor an identity: \
-         give that an identity"
+        "operator `{operator}` begins anew within its input, and an operator within it has neither `START` nor an \
+         identity: give that an identity"
     )]
     NoStartOfKeys {
         /// The operator.
         operator: String,
     },
-    /// An exclusive scan does not see the key of the input, which may be a new one.
+    /// An exclusive scan does not see the key, or the flag, of the input, which may begin a segment.
     #[error(
-        "operator `{operator}` needs the key of an element for its exclusive result: scan \
-         `ops::by_key(ops::with_exclusive(op))` inclusively"
+        "operator `{operator}` needs the key or the flag of an element for its exclusive result: scan inclusively, with \
+         `ops::with_exclusive` around the operator within it"
     )]
     NoKey {
         /// The operator.

@@ -11,9 +11,9 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`aggregate`], [`over_aggregates`],
-//! [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of the elements,
-//! [`flat_map`] gives several results of each.
+//! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`by_flag`], [`aggregate`],
+//! [`over_aggregates`], [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of
+//! the elements, [`flat_map`] gives several results of each.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -363,10 +363,12 @@ impl ScanOp for Any {
 }
 
 mod aggregate;
+mod by_flag;
 mod by_key;
 mod nullable;
 
 pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
+pub use by_flag::{ByFlag, Flagged, FlaggedState, by_flag};
 pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
 pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
 

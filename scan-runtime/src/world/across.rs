@@ -6,7 +6,7 @@ use scan_codegen::{Axis, PlanError, ScanKind};
 
 use super::{Kind, World, WorldError, WorldMemory};
 use crate::{
-    Array, Error, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Reduce, Results, Run, Scan, ScanOp, Totals,
+    Array, Buffer, Error, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Reduce, Results, Run, Scan, ScanElement, ScanOp, Totals,
     arrays::{Input, Output, Shape},
     call,
     cpu::Order,
@@ -61,8 +61,8 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Over device memory the host waits only in the first call of each kind, in which the ranks compare their calls,
     /// and in calls with an operator that has no identity, in which each rank says whether it has elements.
     ///
-    /// Segments go on from rank to rank where they are in the operator: scan by keys with
-    /// [`ops::by_key`](crate::ops::by_key). An initial value, of [`init`](Scan::init) or
+    /// Segments go on from rank to rank where they are in the operator: [`ops::by_flag`](crate::ops::by_flag), which
+    /// takes flags and bits, and [`ops::by_key`](crate::ops::by_key). An initial value, of [`init`](Scan::init) or
     /// [`init_each`](Across::init_each), comes before the first element of the first rank; each rank gives the same.
     pub fn across<'a, M: WorldMemory>(&'a self, world: &'a World<M>) -> Across<'a, Op, M, R> {
         Across { options: &self.options, world, axis: None, initial: None, of: PhantomData }
@@ -241,6 +241,34 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Results> Across<'a, Op, M, R> {
     ) -> Result<R::Totals<M, Op::Carry>, Error> {
         let gathered = self.prepare(input.clone())?;
         self.scan(&gathered, |run| run.run_into(input, output))?;
+        self.totals(&gathered)
+    }
+
+    /// Scans this rank's array in place; gives the totals of the whole, if the scan does.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, World, ops};
+    ///
+    /// let mut slices = [vec![3, 1], vec![4, 1, 5]];
+    /// std::thread::scope(|scope| {
+    ///     for (world, slice) in World::of_threads(2).into_iter().zip(&mut slices) {
+    ///         scope.spawn(move || Scanner::cpu().scan(ops::max()).across(&world).run_in_place(slice));
+    ///     }
+    /// });
+    /// assert_eq!(slices, [vec![3, 3], vec![4, 4, 5]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Across::run), and as [`Run::run_in_place`].
+    pub fn run_in_place<T: ScanElement, B>(&self, buffer: &mut B) -> Result<R::Totals<M, Op::Carry>, Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        B: Buffer<T, M> + ?Sized,
+        for<'b> &'b B: Input<T, M>,
+    {
+        let gathered = self.prepare(&*buffer)?;
+        self.scan(&gathered, |run| run.run_in_place(buffer))?;
         self.totals(&gathered)
     }
 

@@ -162,7 +162,7 @@ fn results_that_cannot_be_right_are_refused() {
     let (scanner, input) = (Scanner::cpu(), (&[1_u8, 1, 2], &[5_u32, 6, 7]));
     let before = ops::KeyedCarry { begun: true, key: 1, value: 3 };
     let sums = scanner.scan(ops::by_key(ops::sum()));
-    let exclusive = "scan `ops::by_key(ops::with_exclusive(op))` inclusively";
+    let exclusive = "scan inclusively, with `ops::with_exclusive` around the operator within it";
     assert!(error(sums.clone().exclusive().run(input)).ends_with(exclusive));
     assert!(error(sums.clone().exclusive().init(before).run(input)).ends_with(exclusive));
     assert!(error(sums.exclusive().rows(1).run(input)).ends_with(exclusive));
