@@ -61,3 +61,9 @@ pub fn keyed<K, T>(values: Vec<T>, key: impl Fn(u64) -> K) -> Vec<ops::Keyed<K, 
     let of = |index: u64| key(mixed(run(index)) % 3);
     (0..).zip(values).map(|(index, value)| ops::Keyed { key: of(index), value }).collect()
 }
+
+/// Elements with these values, of which some begin segments: of a few elements, and of some tiles.
+pub fn flagged<T>(values: Vec<T>) -> Vec<ops::Flagged<T>> {
+    let flag = |index: u64| if index % 400 < 100 { mixed(index).is_multiple_of(3) } else { index % 400 == 399 };
+    (0..).zip(values).map(|(index, value)| ops::Flagged { flag: flag(index), value }).collect()
+}

@@ -6,7 +6,7 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_fn, scan_op};
 
 use crate::{
-    composed::keyed,
+    composed::{flagged, keyed},
     lifting::{INITIAL_VALUE, Lifting, Mapping, Narrow, Wide, inputs},
     operators::{bits, first_difference, mixed},
     reference::{self, WAYS},
@@ -304,7 +304,7 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 14] = [
+pub const COMPARISONS: [(&str, Comparison); 16] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("advancer", |scanner, len| compare(scanner, Advancer, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
@@ -333,6 +333,13 @@ pub const COMPARISONS: [(&str, Comparison); 14] = [
         let initial_value = ops::KeyedCarry { begun: true, key: 1, value: INITIAL_VALUE };
         let op = ops::by_key(ops::with_exclusive(Lifting));
         compare_by_key(scanner, op, initial_value, &keyed(inputs(len), |key| key))
+    }),
+    ("by_flag", |scanner, len| {
+        let input = flagged(mappings(len));
+        compare_by_key(scanner, ops::by_flag(Composing), INITIAL_VALUE, &input)
+    }),
+    ("by_flag_of_a_coder", |scanner, len| {
+        compare_by_key(scanner, ops::by_flag(ops::with_exclusive(Coder)), 99, &flagged(inputs(len)))
     }),
     ("aggregate", |scanner, len| {
         let op = ops::pair(ops::flip(Appending), Coder);

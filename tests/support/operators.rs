@@ -129,6 +129,22 @@ impl ScanOp for Interval {
     }
 }
 
+/// An [`Interval`] without an identity.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined;
+
+#[scan_op]
+impl ScanOp for Joined {
+    type Element = Span;
+    fn combine(a: Span, b: Span) -> Span {
+        if a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first {
+            Span { first: a.first, last: b.last, kind: COVERS }
+        } else {
+            Span { first: 0, last: 0, kind: BROKEN }
+        }
+    }
+}
+
 /// Whether two partial results of [`Interval`] are neighbours in this order, or one of them is the identity.
 pub fn adjacent(a: &Span, b: &Span) -> bool {
     let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;

@@ -51,8 +51,8 @@ pub struct FlaggedState<S> {
 /// # What a segment begins with
 ///
 /// Each segment begins with the operator's `START` if it is a [machine](ScanOp#machines). Of any other operator the
-/// first element of a segment is its first result, not combined with anything. An initial value of the scan comes before
-/// the first segment, which goes on from it unless its first flag is set.
+/// first element of a segment is its first result, not combined with anything. What comes before the first flag goes on
+/// from the initial value, or else from the `START` or the identity, if there is one.
 ///
 /// # Reversed scans
 ///
@@ -110,11 +110,7 @@ impl<Op: ScanOp> ByFlag<Op> {
     }
 
     #[inline(always)]
-    fn combined(
-        a: States<Op>,
-        b: States<Op>,
-        combine: impl Fn(Op::State, Op::State) -> Op::State,
-    ) -> States<Op> {
+    fn combined(a: States<Op>, b: States<Op>, combine: impl Fn(Op::State, Op::State) -> Op::State) -> States<Op> {
         let value = if b.restarts { b.value } else { combine(a.value, b.value) };
         FlaggedState { restarts: a.restarts || b.restarts, value }
     }

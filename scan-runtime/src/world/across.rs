@@ -6,7 +6,8 @@ use scan_codegen::{Axis, PlanError, ScanKind};
 
 use super::{Kind, World, WorldError, WorldMemory};
 use crate::{
-    Array, Buffer, Error, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Reduce, Results, Run, Scan, ScanElement, ScanOp, Totals,
+    Array, Buffer, Error, Outcome, Prefixes, PrefixesAndTotal, PrefixesAndTotals, Reduce, Results, Run, Scan,
+    ScanElement, ScanOp, Totals,
     arrays::{Input, Output, Shape},
     call,
     cpu::Order,

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr}
 
 use super::{
     DEADLINE, Launch, World, WorldError,
-    memory::Link,
+    memory::{COMPARING, Link},
     nccl::{Communicator, Id, Joining},
     rendezvous,
 };
@@ -21,6 +21,9 @@ pub struct Ranked {
     scanner: Scanner,
     stream: Arc<CudaStream>,
     communicator: Communicator,
+    /// Another one, by which ranks compare their calls: where one rank comes to that and the others to a part of another
+    /// call, none gets what is not meant for it. One rank alone has none.
+    comparing: Option<Communicator>,
     deadline: Duration,
     /// Whether the process has one rank only.
     is_alone: bool,
@@ -97,7 +100,7 @@ impl World<Device> {
         World::joined(Joining { id, rank, size }, scanner, stream.clone(), true)
     }
 
-    /// A world of a communicator that exists, an `ncclComm_t` of this scanner's device. It stays the caller's to
+    /// A world of a communicator that exists, an `ncclComm_t` of this scanner's device. All its ranks call this. It stays the caller's to
     /// destroy, after the world; if the world is lost, it has been aborted.
     ///
     /// # Safety
@@ -116,7 +119,7 @@ impl World<Device> {
         scanner.device_of(stream)?;
         // SAFETY: the caller vouches for it.
         let communicator = unsafe { Communicator::from_raw(communicator) }?;
-        Ok(World::of(communicator, scanner, stream.clone(), true))
+        World::of(communicator, scanner, stream.clone(), true)
     }
 
     fn joined(joining: Joining, scanner: &Scanner, stream: Arc<CudaStream>, is_alone: bool) -> Result<Self, Error> {
@@ -125,11 +128,26 @@ impl World<Device> {
             return Err(WorldError::NoRank { rank, size }.into());
         }
         scanner.device_of(&stream)?;
-        Ok(World::of(Communicator::join(joining, &stream, DEADLINE)?, scanner, stream, is_alone))
+        World::of(Communicator::join(joining, &stream, DEADLINE)?, scanner, stream, is_alone)
     }
 
-    fn of(communicator: Communicator, scanner: &Scanner, stream: Arc<CudaStream>, is_alone: bool) -> Self {
-        World::new(Ranked { scanner: scanner.clone(), stream, communicator, deadline: DEADLINE, is_alone })
+    fn of(
+        communicator: Communicator,
+        scanner: &Scanner,
+        stream: Arc<CudaStream>,
+        is_alone: bool,
+    ) -> Result<Self, Error> {
+        let (rank, size, scanner) = (communicator.rank(), communicator.size(), scanner.clone());
+        let mut ranked = Ranked { scanner, stream, communicator, comparing: None, deadline: DEADLINE, is_alone };
+        if size > 1 {
+            // The id of rank 0 counts.
+            let ids = ranked.exchange("joining the world", Id::new()?.as_bytes())?;
+            let mut id = [0; Id::BYTES];
+            id.iter_mut().zip(ids.iter().flatten()).for_each(|(byte, of_rank_0)| *byte = *of_rank_0);
+            let id = Id::from_bytes(id);
+            ranked.comparing = Some(Communicator::join(Joining { id, rank, size }, &ranked.stream, DEADLINE)?);
+        }
+        Ok(World::new(ranked))
     }
 
     /// The scanner on this rank's device.
@@ -186,17 +204,28 @@ impl Ranked {
         each: usize,
         present: &[bool],
     ) -> Result<CudaSlice<T>, Error> {
+        self.gather_by(&self.communicator, what, part, each, present)
+    }
+
+    fn gather_by<T: DeviceRepr>(
+        &self,
+        communicator: &Communicator,
+        what: &'static str,
+        part: Option<CudaSlice<T>>,
+        each: usize,
+        present: &[bool],
+    ) -> Result<CudaSlice<T>, Error> {
         if !self.is_alone && is_captured(&self.stream)? {
             return Err(WorldError::Captured.into());
         }
-        let (stream, size) = (&self.stream, self.communicator.size());
+        let (stream, size) = (&self.stream, communicator.size());
         // SAFETY: of what is gathered only the parts of ranks that are present are read as values.
         let (mut all, part) = unsafe { (self.room::<T>(size * each)?, part.map_or_else(|| self.room(each), Ok)?) };
         if each > 0 {
             let ((from, _reading), (to, _writing)) = (part.device_ptr(stream), all.device_ptr_mut(stream));
             // SAFETY: the part has room for `each` values, the whole for as many of each rank.
             unsafe {
-                self.communicator.all_gather(stream, (from, to, each * size_of::<T>()), what, self.deadline)?;
+                communicator.all_gather(stream, (from, to, each * size_of::<T>()), what, self.deadline)?;
             }
         }
         let ranks: Vec<_> = (0..size).filter(|rank| present[*rank]).collect();
@@ -211,6 +240,21 @@ impl Ranked {
             stream.memcpy_dtod(&from, &mut to).map_err(driver_error("copying on the device"))?;
         }
         Ok(values)
+    }
+
+    fn exchange_by(
+        &self,
+        communicator: &Communicator,
+        what: &'static str,
+        bytes: &[u8],
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        let stream = &self.stream;
+        self.device()?.refuse_capture(stream)?;
+        let part = stream.clone_htod(bytes).map_err(driver_error("copying to the device"))?;
+        let all = self.gather_by(communicator, what, Some(part), bytes.len(), &vec![true; self.size()])?;
+        communicator.synchronize(stream)?;
+        let all = stream.clone_dtoh(&all).map_err(driver_error("copying to the host"))?;
+        Ok(all.chunks(bytes.len()).map(<[u8]>::to_vec).collect())
     }
 }
 
@@ -228,13 +272,16 @@ impl Link for Ranked {
     }
 
     fn exchange(&self, what: &'static str, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        let stream = &self.stream;
-        self.device()?.refuse_capture(stream)?;
-        let part = stream.clone_htod(bytes).map_err(driver_error("copying to the device"))?;
-        let all = self.gather(what, Some(part), bytes.len(), &vec![true; self.size()])?;
-        self.communicator.synchronize(stream)?;
-        let all = stream.clone_dtoh(&all).map_err(driver_error("copying to the host"))?;
-        Ok(all.chunks(bytes.len()).map(<[u8]>::to_vec).collect())
+        self.exchange_by(&self.communicator, what, bytes)
+    }
+
+    fn compare(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let Some(comparing) = &self.comparing else { return Ok(vec![bytes.to_vec()]) };
+        let compared = self.exchange_by(comparing, COMPARING, bytes);
+        if let Err(Error::World(error)) = &compared {
+            self.lose(error.clone());
+        }
+        compared
     }
 
     fn check(&self) -> Result<(), Error> {

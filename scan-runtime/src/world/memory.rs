@@ -73,10 +73,21 @@ pub(crate) trait Link: fmt::Debug {
     fn set_deadline(&mut self, deadline: Duration);
     /// Gives bytes, and waits for those of the other ranks.
     fn exchange(&self, what: &'static str, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+    /// The same, of what a call is to do: never taken for a part of another call.
+    fn compare(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
     /// An error if the world is lost.
     fn check(&self) -> Result<(), Error>;
     /// Makes the world lost.
     fn lose(&self, error: WorldError);
+}
+
+impl Thread {
+    /// The error where a rank has come with a part of another call.
+    fn differs(&self, rank: usize, what: &str) -> Error {
+        let error = WorldError::Differs { rank, what: what.to_owned() };
+        self.lose(error.clone());
+        error.into()
+    }
 }
 
 impl Link for Thread {
@@ -96,9 +107,13 @@ impl Link for Thread {
         let parts = Thread::exchange(self, what, Arc::new(bytes.to_vec()))?;
         let bytes = |(rank, part): (usize, &Part)| match part.downcast_ref::<Vec<u8>>() {
             Some(bytes) => Ok(bytes.clone()),
-            None => Err(WorldError::Differs { rank, what: what.to_owned() }.into()),
+            None => Err(self.differs(rank, what)),
         };
         parts.iter().enumerate().map(bytes).collect()
+    }
+
+    fn compare(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        Link::exchange(self, COMPARING, bytes)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -110,8 +125,9 @@ impl Link for Thread {
     }
 }
 
-/// What the ranks gather.
+/// What the ranks do together.
 const AGGREGATES: &str = "gathering the aggregates";
+pub(super) const COMPARING: &str = "comparing what is to be run";
 
 impl WorldMemory for Host {
     #[allow(private_interfaces, reason = "as of the trait")]
@@ -152,7 +168,7 @@ impl WorldMemory for Host {
         for (rank, part) in parts.iter().enumerate().filter(|(rank, _)| present[*rank]) {
             match part.downcast_ref::<Option<Vec<T>>>() {
                 Some(Some(part)) if part.len() == each => values.extend_from_slice(part),
-                _ => Err(WorldError::Differs { rank, what: AGGREGATES.to_owned() })?,
+                _ => return Err(world.link.differs(rank, AGGREGATES)),
             }
         }
         Ok(values)

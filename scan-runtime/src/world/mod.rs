@@ -25,7 +25,8 @@
 //! # What can go wrong
 //!
 //! All ranks make the same calls in the same order. In the first call of each kind they compare the operator and the
-//! options, and refuse with [`WorldError::Differs`]. A rank that is gone, or late by more than the
+//! options, and refuse with [`WorldError::Differs`]. A rank that makes another call than the others later, say of arrays
+//! of another shape, is late in theirs. A rank that is gone, or late by more than the
 //! [deadline](World::with_deadline), is an error on each other one, and the world is then lost: what is on its stream
 //! ends, and what it has written is unspecified. [`World::synchronize`] waits for the stream and gives that error; a
 //! wait on the stream alone does not.
@@ -141,7 +142,7 @@ impl<M: WorldMemory> World<M> {
             env!("CARGO_PKG_VERSION")
         );
         let mine = blake3::hash(format!("{what} {source:?}").as_bytes());
-        let all = self.exchange("comparing what is to be run", mine.as_bytes())?;
+        let all = self.link.compare(mine.as_bytes())?;
         if all.iter().any(|hash| *hash != all[0]) {
             let count = |hash: &Vec<u8>| all.iter().filter(|other| *other == hash).count();
             // Where as many say one thing as another, the first ones are right.

@@ -1,16 +1,17 @@
 //! Scans across the GPUs of one machine, a process each: the part of the speed of a copy that each rank reaches, for the
-//! bytes that it must move (each input twice, each output once). `--ranks 1` is the same on one GPU; `--only NAME` runs
-//! one row. `peers.py` beside this file measures what one writes with torch.
+//! bytes that it must move (each input twice, each output once). `--ranks 1` is the same on one GPU; `--threads` makes
+//! the ranks threads of one process; `--only NAME` runs one row. `peers.py` beside this file measures what one writes with torch.
 
-use std::{env, error::Error, process::Command};
+use std::{env, error::Error, process::Command, sync::Arc, thread};
 
 use clap::Parser;
 use scan_runtime::{
     Axis, ScanElement, ScanOp, World,
-    cudarc::driver::{CudaEvent, sys::CUevent_flags},
+    cudarc::driver::{CudaEvent, DevicePtr, DevicePtrMut, sys::CUevent_flags},
     ops, scan_element, scan_op,
     world::{Across, Launch},
 };
+use scan_tests::nccl::Communicators;
 
 /// Scans across the GPUs of one machine, beside copies.
 #[derive(Clone, Debug, Parser)]
@@ -19,6 +20,9 @@ struct Arguments {
     /// How many GPUs
     #[arg(long, default_value_t = 2)]
     ranks: usize,
+    /// Threads of one process in place of processes; NCCL's own exchange is timed, too
+    #[arg(long)]
+    threads: bool,
     /// Only the rows whose name has this part
     #[arg(long, default_value = "")]
     only: String,
@@ -104,6 +108,9 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome {
     let arguments = Arguments::parse();
+    if arguments.threads {
+        return in_threads(&arguments);
+    }
     if env::var_os("RANK").is_none() {
         let program = env::current_exe()?;
         let command = || {
@@ -114,13 +121,29 @@ fn main() -> Outcome {
         return Ok(Launch::on_this_machine(arguments.ranks, command)?);
     }
     let world = World::from_env()?;
-    let bench = Bench { copy: 0.0, arguments, world };
-    bench.run()
+    Bench { copy: 0.0, arguments, world, communicators: None }.run()
+}
+
+fn in_threads(arguments: &Arguments) -> Outcome {
+    let show = |error: Box<dyn Error>| error.to_string();
+    let communicators = Arc::new(Communicators::of_devices(arguments.ranks).map_err(|error| error.to_string())?);
+    let worlds = World::of_devices(&(0..arguments.ranks).collect::<Vec<_>>())?;
+    let outcome: Result<(), String> = thread::scope(|scope| {
+        let rank = |world| {
+            let (arguments, communicators) = (arguments.clone(), Some(communicators.clone()));
+            scope.spawn(move || Bench { copy: 0.0, arguments, world, communicators }.run().map_err(show))
+        };
+        let ranks: Vec<_> = worlds.into_iter().map(rank).collect();
+        ranks.into_iter().try_for_each(|rank| rank.join().map_err(|_| "a panic".to_owned())?)
+    });
+    Ok(outcome?)
 }
 
 struct Bench {
     arguments: Arguments,
     world: World,
+    /// NCCL's own, for the time of its exchange alone.
+    communicators: Option<Arc<Communicators>>,
     /// Bytes that a copy reads and writes in a millisecond.
     copy: f64,
 }
@@ -143,6 +166,7 @@ impl Bench {
             self.of_one_array("matrix_36_bytes", product, power)?;
         }
         for power in [26, 28, 30].into_iter().filter(|power| *power <= self.arguments.longest) {
+            self.by_flag(power)?;
             self.by_key(power)?;
         }
         self.rows()
@@ -211,6 +235,17 @@ impl Bench {
             reduce.on(stream).run_into(&input, &mut one)?;
             sums.on(stream).init_from(&one).run_into(&input, &mut output)
         })?;
+        if let Some(communicators) = &self.communicators {
+            let (from, mut to) = (stream.alloc_zeros::<f32>(1)?, stream.alloc_zeros::<f32>(world.size())?);
+            let (from, to) = (from.device_ptr(stream).0, to.device_ptr_mut(stream).0);
+            // SAFETY: the memory has an element, and one for each rank, and is used on this stream only.
+            let gather = || unsafe { communicators.all_gather(world.rank(), (from, to, 4), stream.cu_stream().cast()) };
+            let time = self.time(|| {
+                gather().expect("an exchange");
+                Ok(())
+            })?;
+            self.print("small_exchange_of_nccl_alone", 1, 4, time);
+        }
         self.print("small_across", 1 << 10, 12, across);
         self.print("small_reduction_and_scan_alone", 1 << 10, 12, kernels);
         Ok(())
@@ -232,6 +267,20 @@ impl Bench {
         let scan = world.scanner().scan(op);
         let time = self.time(|| scan.across(world).run_into(&input, &mut output))?;
         self.print(name, len, 3 * bytes, time);
+        Ok(())
+    }
+
+    fn by_flag(&self, power: u32) -> Outcome {
+        let len = 1_usize << power;
+        if !self.is_wanted("by_flag") || !self.has_room(9 * len)? {
+            return Ok(());
+        }
+        let (world, stream) = (&self.world, self.world.stream());
+        let (flags, values) = (stream.alloc_zeros::<bool>(len)?, stream.alloc_zeros::<f32>(len)?);
+        let mut output = stream.alloc_zeros::<f32>(len)?;
+        let scan = world.scanner().scan(ops::by_flag(ops::sum::<f32>()));
+        let time = self.time(|| scan.across(world).run_into((&flags, &values), &mut output))?;
+        self.print("by_flag_sum_f32", len, 14, time);
         Ok(())
     }
 

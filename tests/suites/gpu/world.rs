@@ -10,13 +10,14 @@ use std::{
 };
 
 use scan_runtime::{
-    Axis, ScanKind, ScanOp, Scanner, World, ops, scan_op,
+    Axis, ScanKind, ScanOp, Scanner, World, arrays, ops,
     world::{Launch, WorldError},
 };
 use scan_tests::{
     lifting::{self, Lifting},
     machines::Coder,
-    operators::{COVERS, Interval, Span, bits, mixed},
+    nccl::{Communicator, Communicators},
+    operators::{COVERS, Interval, Joined, Span, bits, mixed},
     reference::WAYS,
 };
 
@@ -24,31 +25,17 @@ use crate::{Outcome, Trials, ensure};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Adjacent intervals join. Without an identity.
-#[derive(Clone, Copy, Debug)]
-struct Joined;
-
-#[scan_op]
-impl ScanOp for Joined {
-    type Element = Span;
-    fn combine(a: Span, b: Span) -> Span {
-        if a.kind == 1 && b.kind == 1 && a.last + 1 == b.first {
-            Span { first: a.first, last: b.last, kind: 1 }
-        } else {
-            Span { first: 0, last: 0, kind: 2 }
-        }
-    }
-}
-
 pub(crate) fn add(trials: &mut Trials) {
     trials.add_on_two_devices("ranks_that_are_threads_equal_the_cpu", || {
-        on_ranks(|world| Ok(equal_the_cpu(world).map_err(|error| error.to_string())?))
+        on_ranks(PATIENT, |world| Ok(equal_the_cpu(world).map_err(|error| error.to_string())?))
     });
+    trials.add_on_two_devices("ranks_of_communicators_of_the_caller_equal_the_cpu", of_the_caller);
     trials.add_on_two_devices("ranks_that_are_processes_equal_the_cpu", || in_processes("equal_the_cpu"));
     trials.add_on_two_devices("work_of_ranks_is_captured", || in_processes("is_captured"));
     trials.add_on_two_devices("a_rank_that_is_killed_is_an_error", || in_processes("is_killed"));
     trials.add_on_two_devices("a_rank_that_is_late_is_an_error", late);
     trials.add_on_two_devices("a_rank_that_runs_something_else_is_named", other);
+    trials.add_on_two_devices("a_rank_with_rows_of_another_length_is_an_error", other_rows);
 }
 
 /// How many devices there are.
@@ -56,16 +43,39 @@ fn devices() -> Result<usize, scan_runtime::Error> {
     Ok(scan_runtime::devices()?.len())
 }
 
+/// How long a rank waits where no rank is at fault: also for one that compiles its kernels under the sanitizer.
+const PATIENT: Duration = Duration::from_secs(60);
+/// How long it waits for a rank that does not come.
+const IMPATIENT: Duration = Duration::from_secs(2);
+
 /// Runs the function on a rank for each device, each a thread.
-fn on_ranks(rank: impl Fn(&World) -> Result<(), Failure> + Sync) -> Outcome {
+fn on_ranks(deadline: Duration, rank: impl Fn(&World) -> Result<(), Failure> + Sync) -> Outcome {
     thread::scope(|scope| {
         let worlds = World::of_devices(&(0..devices()?).collect::<Vec<_>>())?;
-        let worlds: Vec<_> = worlds.into_iter().map(|world| world.with_deadline(Duration::from_secs(2))).collect();
+        let worlds: Vec<_> = worlds.into_iter().map(|world| world.with_deadline(deadline)).collect();
         let ranks: Vec<_> = worlds.into_iter().map(|world| scope.spawn(|| rank(&{ world }))).collect();
         for rank in ranks {
             rank.join().map_err(|_| "a panic")?.map_err(|error| error.to_string())?;
         }
         Ok(())
+    })
+}
+
+/// The same of communicators that NCCL made for this program.
+fn of_the_caller() -> Outcome {
+    let communicators = Communicators::of_devices(devices()?).map_err(|error| error.to_string())?;
+    let run = |(device, communicator): (usize, &Communicator)| -> Outcome {
+        let scanner = Scanner::cuda(device)?;
+        let stream = scanner.context().ok_or("no context")?.new_stream()?;
+        // SAFETY: NCCL has just made it for this device, and only the world uses it.
+        let world = unsafe { World::from_raw(communicator.0, &scanner, &stream)? };
+        flags(&world)?;
+        columns(&world)
+    };
+    thread::scope(|scope| {
+        let rank = |rank| scope.spawn(move || run(rank).map_err(|error| error.to_string()));
+        let ranks: Vec<_> = communicators.all().iter().enumerate().map(rank).collect();
+        ranks.into_iter().try_for_each(|rank| Ok(rank.join().map_err(|_| "a panic")??))
     })
 }
 
@@ -144,6 +154,8 @@ fn equal_the_cpu(world: &World) -> Outcome {
     check(world, Lifting, Lifting.lift(lifting::inputs(1)[0]), lifting::inputs)?;
     check(world, Coder, 77, lifting::inputs)?;
     keys(world)?;
+    flags(world)?;
+    in_place(world)?;
     columns(world)
 }
 
@@ -164,6 +176,33 @@ fn keys(world: &World) -> Outcome {
     let found = world.scanner().scan(ops::by_key(ops::sum())).across(world).run((&arrays.0, &arrays.1))?;
     world.synchronize()?;
     ensure(stream.clone_dtoh(&found)? == expected[slice], || "keyed sums".to_owned())
+}
+
+/// Segments by flags, as bits, from an offset on.
+fn flags(world: &World) -> Outcome {
+    let flags: Vec<bool> = (0..100_000).map(|at| mixed(at).is_multiple_of(9_000)).collect();
+    let values: Vec<u64> = (0..100_000).map(mixed).collect();
+    let word = |word: &[bool]| (0..).zip(word).map(|(at, flag)| u32::from(*flag) << at).sum();
+    let words: Vec<u32> = flags.chunks(32).map(word).collect();
+    let slice = cut(world, flags.len());
+    let expected = Scanner::cpu().scan(ops::sum()).by_flags(&flags).run(&values)?;
+    let stream = world.stream();
+    let (words, values) = (stream.clone_htod(&words)?, stream.clone_htod(&values[slice.clone()])?);
+    let sums = world.scanner().scan(ops::by_flag(ops::sum()));
+    let found = sums.across(world).run((arrays::bits(&words, slice.start), &values))?;
+    world.synchronize()?;
+    ensure(stream.clone_dtoh(&found)? == expected[slice], || "sums by flags".to_owned())
+}
+
+fn in_place(world: &World) -> Outcome {
+    let input = spans(3_000_000);
+    let slice = cut(world, input.len());
+    let mut buffer = world.stream().clone_htod(&input[slice.clone()])?;
+    world.scanner().scan(Interval).across(world).run_in_place(&mut buffer)?;
+    world.synchronize()?;
+    let found = world.stream().clone_dtoh(&buffer)?;
+    let is_right = |(found, last): (&Span, u64)| (found.first, found.last, found.kind) == (1, last, COVERS);
+    ensure(found.iter().zip(slice.start as u64 + 1..).all(is_right), || "in place".to_owned())
 }
 
 /// Rows of states whose time axis is split, with initial and final states.
@@ -230,7 +269,7 @@ fn captured(world: &World) -> Outcome {
 
 /// Rank 1 ends in the middle; rank 0 gets an error in time.
 fn killed(world: World) -> Outcome {
-    let world = world.with_deadline(Duration::from_secs(2));
+    let world = world.with_deadline(IMPATIENT);
     let input = world.stream().clone_htod(&[1_u32; 1_000])?;
     let sums = world.scanner().scan(ops::sum());
     let mut output = sums.across(&world).run(&input)?;
@@ -256,7 +295,7 @@ fn lost(world: &World, mut call: impl FnMut() -> Result<(), scan_runtime::Error>
 }
 
 fn late() -> Outcome {
-    on_ranks(|world| {
+    on_ranks(IMPATIENT, |world| {
         let input = world.stream().clone_htod(&[1_u32; 1_000])?;
         let sums = world.scanner().scan(ops::sum());
         let mut output = sums.across(world).run(&input)?;
@@ -271,7 +310,7 @@ fn late() -> Outcome {
 }
 
 fn other() -> Outcome {
-    on_ranks(|world| {
+    on_ranks(IMPATIENT, |world| {
         let input = world.stream().clone_htod(&[1_u32; 1_000])?;
         let error = match world.rank() {
             1 => world.scanner().scan(ops::max()).across(world).run(&input).err(),
@@ -281,5 +320,18 @@ fn other() -> Outcome {
             Some(scan_runtime::Error::World(WorldError::Differs { rank: 1, .. })) => Ok(()),
             other => Err(format!("{other:?}").into()),
         }
+    })
+}
+
+/// The others have compared this call before, so that they do not come to what this rank wants to compare.
+fn other_rows() -> Outcome {
+    on_ranks(IMPATIENT, |world| {
+        let sums = world.scanner().scan(ops::sum());
+        let input = world.stream().clone_htod(&[1_u32; 12])?;
+        let run = |rows| sums.across(world).along(Axis::of(&[rows, 12 / rows], 1)?).run(&input).map(drop);
+        run(3)?;
+        world.synchronize()?;
+        let rows = if world.rank() == 1 { 4 } else { 3 };
+        Ok(lost(world, || run(rows)).map_err(|error| error.to_string())?)
     })
 }

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use scan_codegen::{Arrays, OutputsOf, Overrides, ScanSpec, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 use scan_tests::{
-    composed::{composed, keyed},
+    composed::{composed, flagged, keyed},
     emulated::{Emulator, Module, Program},
     extent::compiled,
     items::{Leading, stamp},
@@ -165,6 +165,16 @@ fn scans_of_keys_and_values_match_the_reference() {
     let value = composed(1_021).lift(inputs(1)[0]);
     let first = ops::KeyedCarry { begun: false, key: keyed(vec![()], key)[0].key, value };
     by_strategies(&ops::by_key(composed(1_021)), first, |len| keyed(inputs(len), key), 4, false);
+}
+
+/// At flags the operator begins anew: the same kinds of operators.
+#[test]
+fn scans_of_flags_and_values_match_the_reference() {
+    by_strategies(&ops::by_flag(ops::flip(Appending)), INITIAL_VALUE, |len| flagged(inputs(len)), 5, false);
+    by_strategies(&ops::by_flag(ReaderFromEnd), Page { first: 0, end: 1 }, |len| flagged(numbers(len)), 1, false);
+    by_strategies(&ops::by_flag(ops::with_exclusive(Coder)), 77, |len| flagged(inputs(len)), 2, true);
+    let initial_value = composed(1_021).lift(inputs(1)[0]);
+    by_strategies(&ops::by_flag(composed(1_021)), initial_value, |len| flagged(inputs(len)), 0, false);
 }
 
 /// Aggregates of a machine, and of an operator that has two orders of operands in a reversed scan; and carries that

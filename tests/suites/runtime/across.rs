@@ -6,29 +6,13 @@ use std::{
 };
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{Axis, Error, Host, ScanKind, ScanOp, Scanner, World, arrays, ops, scan_op, world::WorldError};
+use scan_runtime::{Axis, Error, Host, ScanKind, ScanOp, Scanner, World, arrays, ops, world::WorldError};
 use scan_tests::{
     lifting::{self, Lifting},
     machines::Coder,
-    operators::{COVERS, Interval, Span, adjacent, bits, mixed},
+    operators::{COVERS, Interval, Joined, Span, adjacent, bits, mixed},
     reference::{self, WAYS},
 };
-
-/// Adjacent intervals join. Without an identity.
-#[derive(Clone, Copy, Debug)]
-struct Joined;
-
-#[scan_op]
-impl ScanOp for Joined {
-    type Element = Span;
-    fn combine(a: Span, b: Span) -> Span {
-        if a.kind == 1 && b.kind == 1 && a.last + 1 == b.first {
-            Span { first: a.first, last: b.last, kind: 1 }
-        } else {
-            Span { first: 0, last: 0, kind: 2 }
-        }
-    }
-}
 
 fn spans(len: usize) -> Vec<Span> {
     (1..=len as u64).map(|at| Span { first: at, last: at, kind: COVERS }).collect()
@@ -256,6 +240,41 @@ fn segments_by_keys_span_ranks() {
     }
 }
 
+/// By flags and by bits, in place of keys; the first flag of a slice joins it to the rank before, or does not.
+#[test]
+fn segments_by_flags_span_ranks() {
+    let flags: Vec<bool> = (0..500).map(|at| mixed(at).is_multiple_of(60)).collect();
+    let values: Vec<u64> = (0..500).map(mixed).collect();
+    let words: Vec<u32> =
+        flags.chunks(32).map(|word| (0..).zip(word).map(|(at, flag)| u32::from(*flag) << at).sum()).collect();
+    let expected = Scanner::cpu().scan(ops::sum()).by_flags(&flags).run(&values).unwrap();
+    for seed in 0..4 {
+        let cuts = drawn(seed, 6, flags.len());
+        let found = on_ranks(6, |world| {
+            let slice = cuts[world.rank()]..cuts[world.rank() + 1];
+            let sums = Scanner::cpu().scan(ops::by_flag(ops::sum()));
+            let found = sums.across(&world).run((&flags[slice.clone()], &values[slice.clone()])).unwrap();
+            let bits = arrays::bits(&words, slice.start);
+            assert_eq!(sums.across(&world).run((bits, &values[slice])).unwrap(), found);
+            found
+        });
+        assert_eq!(found.concat(), expected, "{cuts:?}");
+    }
+}
+
+#[test]
+fn slices_are_scanned_in_place() {
+    let (input, cuts) = (spans(1_000), drawn(8, 5, 1_000));
+    let results = on_ranks(5, |world| {
+        let mut slice = input[cuts[world.rank()]..cuts[world.rank() + 1]].to_vec();
+        let total = Scanner::cpu().scan(Interval).across(&world).with_total().run_in_place(&mut slice).unwrap();
+        assert_eq!(total, Some(Span { first: 1, last: 1_000, kind: COVERS }));
+        slice
+    });
+    let expected: Vec<_> = (1..=1_000).map(|last| Span { first: 1, last, kind: COVERS }).collect();
+    assert_eq!(results.concat(), expected);
+}
+
 /// Compaction: each rank learns where its results go in the array of all, and how many there are in all.
 #[test]
 fn places_of_a_compaction_are_those_of_the_whole() {
@@ -349,6 +368,68 @@ fn a_rank_that_is_late_is_named_within_the_deadline() {
     let lost = |error: &Error| matches!(error, Error::World(WorldError::Lost { .. }));
     assert!(errors.iter().any(late), "{errors:?}");
     assert!(errors.iter().all(|error| late(error) || lost(error)) && lost(&errors[1]), "{errors:?}");
+}
+
+/// What a rank does in place of its call.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Leaves,
+    Panics,
+    ComesLate,
+    ScansSomethingElse,
+    HasAnotherShape,
+}
+
+/// Calls before the fault are right, and within the deadline the fault is an error on every rank, which then stays.
+#[test]
+fn whatever_a_rank_does_is_an_error_on_each_other_one_within_the_deadline() {
+    let faults = [Fault::Leaves, Fault::Panics, Fault::ComesLate, Fault::ScansSomethingElse, Fault::HasAnotherShape];
+    for seed in 0..30 {
+        let drawn = |salt: u64, below: u64| mixed(seed * 31 + salt) % below;
+        let (ranks, call, fault) = (2 + drawn(0, 6) as usize, drawn(1, 4), faults[seed as usize % faults.len()]);
+        let guilty = drawn(2, ranks as u64) as usize;
+        let what = format!("seed {seed}: rank {guilty} of {ranks}, {fault:?} at call {call}");
+        let start = Instant::now();
+        on_ranks(ranks, |world| {
+            let world = world.with_deadline(Duration::from_millis(150));
+            let (rank, sums) = (world.rank(), Scanner::cpu().scan(ops::sum::<u32>()));
+            let axis = |rows| Axis::of(&[rows, 2], 1).unwrap();
+            let run = || sums.across(&world).along(axis(2)).run(&[1, 2, 3, 4]);
+            for before in 0..call {
+                thread::sleep(Duration::from_micros(mixed(seed + before + rank as u64) % 500));
+                let found = run().unwrap_or_else(|error| panic!("{what}: {error}"));
+                let ranks_before = rank as u32;
+                assert_eq!(found[1], 3 * (ranks_before + 1), "{what}");
+            }
+            let outcome = match fault {
+                _ if rank != guilty => run(),
+                Fault::Leaves => return,
+                Fault::Panics => {
+                    let left = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+                        let _world = world;
+                        std::panic::resume_unwind(Box::new("a fault"));
+                    }));
+                    return assert!(left.is_err());
+                }
+                Fault::ComesLate => {
+                    thread::sleep(Duration::from_millis(400));
+                    run()
+                }
+                Fault::ScansSomethingElse => {
+                    Scanner::cpu().scan(ops::max()).across(&world).along(axis(2)).run(&[1, 2, 3, 4])
+                }
+                Fault::HasAnotherShape => sums.across(&world).along(axis(1)).run(&[1, 2]),
+            };
+            assert!(outcome.is_err(), "{what}: rank {rank} got {outcome:?}");
+            let is_refused = matches!(fault, Fault::ScansSomethingElse | Fault::HasAnotherShape) && call == 0;
+            match run() {
+                // All have compared their first calls, and nothing has been run.
+                Ok(found) => assert!(is_refused && found[1] == 3 * (rank as u32 + 1), "{what}: rank {rank}, {found:?}"),
+                Err(error) => assert!(!is_refused && world.check().is_err(), "{what}: rank {rank}: {error}"),
+            }
+        });
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}: {:?}", start.elapsed());
+    }
 }
 
 /// The ranks compare operator, direction, initial value and columns before the first run.

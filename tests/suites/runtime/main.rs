@@ -6,6 +6,7 @@ mod aggregate;
 mod aot;
 mod arrays;
 mod axis;
+mod by_flag;
 mod by_key;
 mod columns;
 mod cpu;

@@ -112,6 +112,7 @@ fn operators_of_operators_compile_without_warnings() {
     let others = [
         ("by key", by_key.per_field().cuda_source_for(1_000_000_000).unwrap()),
         ("by key", scanner.scan(ops::by_key::<[u8; 3], _>(ops::sum::<f32>())).cuda_source_for(1_000_000).unwrap()),
+        ("by flag", scanner.scan(ops::by_flag(ops::with_exclusive(composed(1_021)))).reverse().cuda_source().unwrap()),
         ("aggregate", scanner.reduce(ops::aggregate(composed(1_021))).cuda_source().unwrap()),
         ("over aggregates", scanner.scan(ops::over_aggregates(Coder)).exclusive().cuda_source_for(100).unwrap()),
     ];
