@@ -153,7 +153,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
         let (op, columns) = (&options.op, self.columns());
         let aggregate = self.reduction(Aggregate::of(op.clone()), None);
         let run = axis.iter().cloned().fold(M::run(&aggregate, world), |run, axis| run.along(axis));
-        let part = match M::reduced(&run, world, input, columns) {
+        let part = match M::reduced(&run, world, input, columns, M::row_of::<Op::State>(columns)) {
             Ok(part) => Some(part),
             Err(Error::Plan(PlanError::NoElements { .. })) if op.identity().is_none() => None,
             Err(error) => {
@@ -187,13 +187,15 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Outcome> Across<'a, Op, M, R> {
             return Ok(None);
         }
         let over = self.reduction(OverAggregates::of(options.op.clone()), options.initial_value);
-        let run = M::run(&over, self.world).along(Axis::of(&[ranks, columns], 0)?);
+        let row = M::row_of::<Op::State>(columns);
+        let axis = Axis::of(&[ranks, columns], 0)?.input_strides(&[row, 1])?;
+        let (run, len) = (M::run(&over, self.world).along(axis.clone()), axis.input_len());
         let run = self.with_initial(run);
         let first = match options.order {
             Order::Forward => 0,
-            Order::Reversed => gathered.ranks - ranks,
+            Order::Reversed => (gathered.ranks - ranks) * row,
         };
-        let range = first * columns..(first + ranks) * columns;
+        let range = first..first + len;
         M::folded(&run, self.world, (&gathered.aggregates, range), columns).map(Some)
     }
 }
@@ -332,7 +334,7 @@ impl<Op: ScanOp, M: WorldMemory> Across<'_, Op, M, Totals> {
         let carries = self.all(input)?;
         let (reduction, nothing) = (self.of_nothing(), M::nothing::<Op::Input>(self.world)?);
         let run = self.results(&reduction, &carries)?;
-        M::reduced(&run, self.world, M::input(&nothing), self.columns())
+        M::reduced(&run, self.world, M::input(&nothing), self.columns(), self.columns())
     }
 
     /// Reduces the inputs of all ranks into an output of one element, or of one for each column, of every rank.

@@ -2,12 +2,12 @@
 
 use std::{ffi::c_void, sync::Arc, thread, time::Duration};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, DeviceRepr};
 
 use super::{
     DEADLINE, Launch, World, WorldError,
     memory::{COMPARING, Link},
-    nccl::{Communicator, Id, Joining},
+    nccl::{Communicator, Id, Joining, TAG_BYTES},
     rendezvous,
 };
 use crate::{
@@ -196,6 +196,16 @@ impl Ranked {
         }
     }
 
+    /// Items of the part of a rank, with the tag at its end, which begins at a multiple of four bytes.
+    pub(super) fn row_of<T>(each: usize) -> usize {
+        let size = size_of::<T>().max(1);
+        let mut row = each + TAG_BYTES.div_ceil(size);
+        while !(row * size).is_multiple_of(4) {
+            row += 1;
+        }
+        row
+    }
+
     /// The parts of the ranks that are `present`.
     pub(super) fn gather<T: DeviceRepr>(
         &self,
@@ -218,14 +228,14 @@ impl Ranked {
         if !self.is_alone && is_captured(&self.stream)? {
             return Err(WorldError::Captured.into());
         }
-        let (stream, size) = (&self.stream, communicator.size());
+        let (stream, size, row) = (&self.stream, communicator.size(), Self::row_of::<T>(each));
         // SAFETY: of what is gathered only the parts of ranks that are present are read as values.
-        let (mut all, part) = unsafe { (self.room::<T>(size * each)?, part.map_or_else(|| self.room(each), Ok)?) };
+        let (mut all, mut part) = unsafe { (self.room::<T>(size * row)?, part.map_or_else(|| self.room(row), Ok)?) };
         if each > 0 {
-            let ((from, _reading), (to, _writing)) = (part.device_ptr(stream), all.device_ptr_mut(stream));
-            // SAFETY: the part has room for `each` values, the whole for as many of each rank.
+            let ((from, _tagging), (to, _writing)) = (part.device_ptr_mut(stream), all.device_ptr_mut(stream));
+            // SAFETY: the part has room for a row, at the end of which the tag is, the whole for one of each rank.
             unsafe {
-                communicator.all_gather(stream, (from, to, each * size_of::<T>()), what, self.deadline)?;
+                communicator.all_gather(stream, (from, to, row * size_of::<T>()), what, self.deadline)?;
             }
         }
         let ranks: Vec<_> = (0..size).filter(|rank| present[*rank]).collect();
@@ -233,10 +243,10 @@ impl Ranked {
             return Ok(all);
         }
         // SAFETY: every value is written.
-        let mut values = unsafe { self.room::<T>(ranks.len() * each)? };
+        let mut values = unsafe { self.room::<T>(ranks.len() * row)? };
         for (place, rank) in ranks.into_iter().enumerate().filter(|_| each > 0) {
-            let from = all.slice(rank * each..(rank + 1) * each);
-            let mut to = values.slice_mut(place * each..(place + 1) * each);
+            let from = all.slice(rank * row..(rank + 1) * row);
+            let mut to = values.slice_mut(place * row..(place + 1) * row);
             stream.memcpy_dtod(&from, &mut to).map_err(driver_error("copying on the device"))?;
         }
         Ok(values)
@@ -250,11 +260,13 @@ impl Ranked {
     ) -> Result<Vec<Vec<u8>>, Error> {
         let stream = &self.stream;
         self.device()?.refuse_capture(stream)?;
-        let part = stream.clone_htod(bytes).map_err(driver_error("copying to the device"))?;
-        let all = self.gather_by(communicator, what, Some(part), bytes.len(), &vec![true; self.size()])?;
+        let (len, row) = (bytes.len(), Self::row_of::<u8>(bytes.len()));
+        let part = [bytes, &vec![0; row - len]].concat();
+        let part = stream.clone_htod(&part).map_err(driver_error("copying to the device"))?;
+        let all = self.gather_by(communicator, what, Some(part), len, &vec![true; self.size()])?;
         communicator.synchronize(stream)?;
         let all = stream.clone_dtoh(&all).map_err(driver_error("copying to the host"))?;
-        Ok(all.chunks(bytes.len()).map(<[u8]>::to_vec).collect())
+        Ok(all.chunks(row).map(|part| part.iter().take(len).copied().collect()).collect())
     }
 }
 

@@ -5,8 +5,8 @@ use std::{io, path::PathBuf, sync::Arc, time::Duration};
 use super::nccl::{INSTALL_COMMAND, LIBRARY_VARIABLE, NcclError};
 
 /// A world cannot be made, or its ranks cannot go on together. After [`TimedOut`](WorldError::TimedOut),
-/// [`Gone`](WorldError::Gone), [`Failed`](WorldError::Failed), [`Nccl`](WorldError::Nccl) and
-/// [`Lost`](WorldError::Lost) the world is lost: its further calls are errors on this rank, and sooner or later on each
+/// [`Gone`](WorldError::Gone), [`Interrupted`](WorldError::Interrupted), [`Failed`](WorldError::Failed),
+/// [`Nccl`](WorldError::Nccl) and [`Lost`](WorldError::Lost) the world is lost: its further calls are errors on this rank, and sooner or later on each
 /// other one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -96,6 +96,16 @@ pub enum WorldError {
         /// The rank that left.
         gone: usize,
         /// The step in which it waited.
+        what: &'static str,
+    },
+    /// What this rank got is not the part of that rank: the exchange was ended by a rank that gave up.
+    #[error("rank {rank} got no part of rank {missing}: a rank has given up {what}")]
+    Interrupted {
+        /// This rank.
+        rank: usize,
+        /// The first rank whose part is missing.
+        missing: usize,
+        /// The step that was interrupted.
         what: &'static str,
     },
     /// A rank was about to run something else than the others. Nothing has been run.

@@ -22,13 +22,17 @@ pub trait WorldMemory: Memory<Axis: From<Axis>> {
     /// A run of the scan, over the memory of this rank.
     #[doc(hidden)]
     fn run<'a, Op: ScanOp, R: Outcome>(scan: &'a Scan<Op, R>, world: &'a World<Self>) -> Run<'a, Op, Self, R>;
-    /// Reduces to `results` new results.
+    /// Items from the part of a rank to that of the next one where parts of `each` items have been gathered.
+    #[doc(hidden)]
+    fn row_of<T: ScanElement>(each: usize) -> usize;
+    /// Reduces to `results` new results, in memory that has room for so many where it has a room at all.
     #[doc(hidden)]
     fn reduced<Op: ScanOp>(
         run: &Run<'_, Op, Self, Totals>,
         world: &World<Self>,
         input: impl Input<Op::Input, Self>,
         results: usize,
+        room: usize,
     ) -> Result<Self::New<Op::Output>, Error>;
     /// The same of values in new memory.
     #[doc(hidden)]
@@ -38,7 +42,8 @@ pub trait WorldMemory: Memory<Axis: From<Axis>> {
         values: (&Self::New<Op::Input>, Range<usize>),
         results: usize,
     ) -> Result<Self::New<Op::Output>, Error>;
-    /// The parts of the ranks that are `present`, in their order, from the part of this one, of `each` values.
+    /// The parts of the ranks that are `present`, in their order, from the part of this one, of `each` values and with
+    /// room for [`row_of`](WorldMemory::row_of) them.
     #[doc(hidden)]
     fn gather<T: ScanElement>(
         world: &World<Self>,
@@ -137,11 +142,16 @@ impl WorldMemory for Host {
         scan.call()
     }
 
+    fn row_of<T: ScanElement>(each: usize) -> usize {
+        each
+    }
+
     fn reduced<Op: ScanOp>(
         run: &Run<'_, Op, Self, Totals>,
         _: &World<Self>,
         input: impl Input<Op::Input, Self>,
         results: usize,
+        _: usize,
     ) -> Result<Vec<Op::Output>, Error> {
         let (reduced, _) = run.call.reduce_shaped(input.arrays())?;
         debug_assert_eq!(reduced.len(), results);
@@ -154,7 +164,7 @@ impl WorldMemory for Host {
         (values, range): (&Vec<Op::Input>, Range<usize>),
         results: usize,
     ) -> Result<Vec<Op::Output>, Error> {
-        Self::reduced(run, world, &values[range], results)
+        Self::reduced(run, world, &values[range], results, results)
     }
 
     fn gather<T: ScanElement>(
@@ -211,15 +221,20 @@ impl WorldMemory for Device {
         scan.on(world.stream())
     }
 
+    fn row_of<T: ScanElement>(each: usize) -> usize {
+        Ranked::row_of::<T>(each)
+    }
+
     fn reduced<Op: ScanOp>(
         run: &Run<'_, Op, Self, Totals>,
         world: &World<Self>,
         input: impl Input<Op::Input, Self>,
         results: usize,
+        room: usize,
     ) -> Result<CudaSlice<Op::Output>, Error> {
-        // SAFETY: the reduction writes all of them, or gives an error.
-        let mut output = unsafe { world.link.room(results)? };
-        run.run_into(input, &mut output)?;
+        // SAFETY: the reduction writes all results, or gives an error; nothing else is read as a value.
+        let mut output = unsafe { world.link.room(room)? };
+        run.run_into(input, &mut output.slice_mut(..results))?;
         Ok(output)
     }
 
@@ -229,7 +244,7 @@ impl WorldMemory for Device {
         (values, range): (&CudaSlice<Op::Input>, Range<usize>),
         results: usize,
     ) -> Result<CudaSlice<Op::Output>, Error> {
-        Self::reduced(run, world, &values.slice(range), results)
+        Self::reduced(run, world, &values.slice(range), results, results)
     }
 
     fn gather<T: ScanElement>(

@@ -301,9 +301,8 @@ fn late() -> Outcome {
         let mut output = sums.across(world).run(&input)?;
         world.synchronize()?;
         if world.rank() == 1 {
-            // Beyond the deadline of the other one.
+            // Beyond the deadline of the others, which have given up: what they left is no part of this rank's call.
             thread::sleep(Duration::from_secs(4));
-            return Ok(());
         }
         Ok(lost(world, || sums.across(world).run_into(&input, &mut output)).map_err(|error| error.to_string())?)
     })

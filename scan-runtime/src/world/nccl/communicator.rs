@@ -7,7 +7,11 @@
 use std::{
     ffi::{c_int, c_void},
     fmt, hint, mem, ptr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -18,6 +22,7 @@ use super::{
     Id, Nccl, WorldError,
     library::{BYTE, Comm, IN_PROGRESS, SUCCESS, UniqueId},
     load,
+    tag::Tag,
     watch::Watch,
 };
 use crate::{
@@ -30,11 +35,17 @@ pub(super) const PAUSE: Duration = Duration::from_micros(100);
 /// How long it asks without sleeping: a wait for a kernel or two should not become longer.
 const SPINNING: Duration = Duration::from_millis(2);
 
+/// Bytes at the end of each part, by which its receiver knows that it is of this exchange. A rank that aborts ends its
+/// kernel, which no longer waits for the parts of others but passes on whatever is in its buffers.
+pub(crate) const TAG_BYTES: usize = 8;
+
 /// A rank of a communicator.
 #[derive(Debug)]
 pub(crate) struct Communicator {
     shared: Arc<Shared>,
     watch: Watch,
+    /// How many exchanges there have been, which are numbered from 1.
+    exchanges: AtomicU32,
 }
 
 /// What the caller and the thread that watches share.
@@ -122,7 +133,7 @@ impl Communicator {
             problem: "has no thread to watch the others".to_owned(),
             source: Some(Arc::new(error)),
         })?;
-        Ok(Communicator { watch, shared })
+        Ok(Communicator { watch, shared, exchanges: AtomicU32::new(0) })
     }
 
     pub(crate) fn rank(&self) -> usize {
@@ -143,11 +154,13 @@ impl Communicator {
         self.shared.usable().map(drop)
     }
 
-    /// Enqueues that `bytes` bytes of each rank are written, in the order of the ranks, to memory of each.
+    /// Enqueues that `bytes` bytes of each rank are written, in the order of the ranks, to memory of each. The last
+    /// [`TAG_BYTES`] of them become the tag. In a graph there is none, as nothing watches its launches.
     ///
     /// # Safety
     ///
-    /// `from` are `bytes` bytes of device memory, and `to` as many for each rank, which work of this stream may use.
+    /// `from` are `bytes` bytes of device memory, and `to` as many for each rank, which work of this stream may use. The
+    /// tag begins at a multiple of four bytes.
     pub(crate) unsafe fn all_gather(
         &self,
         stream: &Arc<CudaStream>,
@@ -156,7 +169,33 @@ impl Communicator {
         deadline: Duration,
     ) -> Result<(), Error> {
         let shared = &self.shared;
-        let before = if is_captured(stream)? { None } else { Some(self.watch.begin(stream, what, deadline)?) };
+        if is_captured(stream)? {
+            // SAFETY: the caller vouches for the memory.
+            return unsafe { self.enqueue(stream, (from, to, bytes)) };
+        }
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let tag = Tag { number, rank: shared.rank, size: shared.size };
+        let marks = self.watch.begin(stream, tag.size, what, deadline)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe {
+            tag.write(stream, from, bytes)?;
+            self.enqueue(stream, (from, to, bytes))?;
+            tag.read_all(stream, to, bytes, &marks)?;
+        }
+        self.watch.end(stream, marks, tag, what, deadline)
+    }
+
+    /// Enqueues an exchange.
+    ///
+    /// # Safety
+    ///
+    /// As for [`all_gather`](Communicator::all_gather).
+    unsafe fn enqueue(
+        &self,
+        stream: &Arc<CudaStream>,
+        (from, to, bytes): (sys::CUdeviceptr, sys::CUdeviceptr, usize),
+    ) -> Result<(), Error> {
+        let shared = &self.shared;
         let comm = shared.usable()?.comm;
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: the caller vouches for the memory. The communicator is alive, or the thread that watches aborts it
@@ -165,7 +204,7 @@ impl Communicator {
         if code != SUCCESS {
             return Err(shared.lose(shared.nccl.error("ncclAllGather", code, ptr::null_mut())).into());
         }
-        before.map_or(Ok(()), |before| self.watch.end(stream, before, what, deadline))
+        Ok(())
     }
 
     /// Waits for the stream, unless the world is lost meanwhile.
@@ -177,7 +216,9 @@ impl Communicator {
             if start.elapsed() > SPINNING { thread::sleep(PAUSE) } else { hint::spin_loop() }
         }
         self.check()?;
-        stream.synchronize().map_err(driver_error("waiting for a stream"))
+        stream.synchronize().map_err(driver_error("waiting for a stream"))?;
+        self.watch.verify_done().map_err(|error| self.shared.lose(error))?;
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod communicator;
 mod library;
+mod tag;
 mod watch;
 
 use std::{
@@ -12,7 +13,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-pub(super) use communicator::{Communicator, Joining};
+pub(super) use communicator::{Communicator, Joining, TAG_BYTES};
 use library::Nccl;
 pub use library::NcclError;
 

@@ -13,9 +13,13 @@ use cudarc::driver::{CudaEvent, CudaStream};
 
 use super::{
     WorldError,
-    communicator::{PAUSE, Shared},
+    communicator::{PAUSE, Shared, TAG_BYTES},
+    tag::Tag,
 };
-use crate::{Error, cuda::driver_error};
+use crate::{
+    Error,
+    cuda::{LockedMemory, driver_error},
+};
 
 /// The longest pause between two looks at work that takes its time.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
@@ -37,17 +41,25 @@ struct Queue {
 struct Watched {
     /// A call that has not returned: since when, until when, and what it does.
     call: Option<(Instant, Duration, &'static str)>,
-    operations: VecDeque<Operation>,
-    /// Events that are free.
-    events: Vec<CudaEvent>,
+    operations: VecDeque<Arc<Operation>>,
+    /// Those of earlier operations.
+    free: Vec<Marks>,
     has_ended: bool,
+}
+
+/// Where an operation begins and ends on its stream, and the tags that it has brought.
+#[derive(Debug)]
+pub(super) struct Marks {
+    before: CudaEvent,
+    after: CudaEvent,
+    pub(super) tags: LockedMemory,
 }
 
 /// Work of several ranks on a stream.
 #[derive(Debug)]
 struct Operation {
-    before: CudaEvent,
-    after: CudaEvent,
+    marks: Marks,
+    tag: Tag,
     what: &'static str,
     deadline: Duration,
 }
@@ -65,38 +77,51 @@ impl Watch {
     pub(super) fn begin(
         &self,
         stream: &Arc<CudaStream>,
+        ranks: usize,
         what: &'static str,
         deadline: Duration,
-    ) -> Result<CudaEvent, Error> {
-        let before = self.mark(stream)?;
+    ) -> Result<Marks, Error> {
+        let free = self.queue.lock().free.pop();
+        let event = || stream.context().new_event(None).map_err(driver_error("creating an event"));
+        let marks = match free {
+            Some(marks) => marks,
+            None => {
+                let tags = LockedMemory::new(stream.context(), ranks * TAG_BYTES)?;
+                Marks { before: event()?, after: event()?, tags }
+            }
+        };
+        marks.before.record(stream).map_err(driver_error("recording an event"))?;
         self.queue.lock().call = Some((Instant::now(), deadline, what));
         self.queue.changed.notify_one();
-        Ok(before)
+        Ok(marks)
     }
 
     /// Watches the operation that the call has enqueued.
     pub(super) fn end(
         &self,
         stream: &Arc<CudaStream>,
-        before: CudaEvent,
+        marks: Marks,
+        tag: Tag,
         what: &'static str,
         deadline: Duration,
     ) -> Result<(), Error> {
-        let after = self.mark(stream)?;
+        marks.after.record(stream).map_err(driver_error("recording an event"))?;
         let mut watched = self.queue.lock();
         watched.call = None;
-        watched.operations.push_back(Operation { before, after, what, deadline });
+        watched.operations.push_back(Arc::new(Operation { marks, tag, what, deadline }));
         Ok(())
     }
 
-    fn mark(&self, stream: &Arc<CudaStream>) -> Result<CudaEvent, Error> {
-        let free = self.queue.lock().events.pop();
-        let event = match free {
-            Some(event) => event,
-            None => stream.context().new_event(None).map_err(driver_error("creating an event"))?,
-        };
-        event.record(stream).map_err(driver_error("recording an event"))?;
-        Ok(event)
+    /// An error if an operation that is done has not brought the parts of all ranks.
+    pub(super) fn verify_done(&self) -> Result<(), WorldError> {
+        loop {
+            let operation = match self.queue.lock().operations.front() {
+                Some(operation) if operation.marks.after.is_complete() => operation.clone(),
+                _ => return Ok(()),
+            };
+            operation.verify()?;
+            self.queue.finish(operation);
+        }
     }
 }
 
@@ -115,11 +140,11 @@ impl Queue {
     }
 
     /// The next operation; `None` at the end, an error where a call does not return.
-    fn next(&self, shared: &Shared) -> Result<Option<Operation>, WorldError> {
+    fn next(&self, shared: &Shared) -> Result<Option<Arc<Operation>>, WorldError> {
         let mut watched = self.lock();
         loop {
-            if let Some(operation) = watched.operations.pop_front() {
-                return Ok(Some(operation));
+            if let Some(operation) = watched.operations.front() {
+                return Ok(Some(operation.clone()));
             }
             watched = match watched.call {
                 Some((since, deadline, what)) if since.elapsed() > deadline => {
@@ -132,11 +157,21 @@ impl Queue {
         }
     }
 
+    /// Forgets an operation that has been verified. The last one who does keeps its marks for later ones.
+    fn finish(&self, operation: Arc<Operation>) {
+        let mut watched = self.lock();
+        if watched.operations.front().is_some_and(|front| Arc::ptr_eq(front, &operation)) {
+            watched.operations.pop_front();
+        }
+        watched.free.extend(Arc::into_inner(operation).map(|operation| operation.marks));
+    }
+
     fn watch(&self, shared: &Shared) {
         let watch = || -> Result<(), WorldError> {
             while let Some(operation) = self.next(shared)? {
                 operation.wait(shared)?;
-                self.lock().events.extend([operation.before, operation.after]);
+                operation.verify()?;
+                self.finish(operation);
             }
             Ok(())
         };
@@ -147,14 +182,18 @@ impl Queue {
 }
 
 impl Operation {
+    fn verify(&self) -> Result<(), WorldError> {
+        self.tag.verify(&self.marks, self.what)
+    }
+
     /// Waits until it is done.
     fn wait(&self, shared: &Shared) -> Result<(), WorldError> {
         let (mut pause, mut begun) = (PAUSE, None);
-        while !self.after.is_complete() {
+        while !self.marks.after.is_complete() {
             if let Some(failure) = shared.failure() {
                 return Err(failure);
             }
-            if begun.is_none() && self.before.is_complete() {
+            if begun.is_none() && self.marks.before.is_complete() {
                 begun = Some(Instant::now());
             }
             let waited = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
