@@ -366,11 +366,18 @@ mod aggregate;
 mod by_flag;
 mod by_key;
 mod nullable;
+mod recurrence;
+mod wider;
 
 pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
 pub use by_flag::{ByFlag, Flagged, FlaggedState, by_flag};
 pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
 pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
+pub use recurrence::{
+    Adjoint, AffineMap, Gated, MaxPlus, MaxPlusAdjoint, MaxPlusGradient, Recurrence, RecurrenceGradient, max_plus,
+    recurrence, recurrence_in,
+};
+pub use wider::{Narrower, ProductIn, SumIn, Wider, product_in, sum_in};
 
 #[cfg(test)]
 mod tests {

@@ -22,6 +22,7 @@ mod nccl;
 mod nulls;
 mod nvrtc_fails;
 mod progress;
+mod recurrences;
 mod reduction;
 mod tour;
 mod transducers;

@@ -8,8 +8,8 @@ use scan_codegen::{
     plan_columns,
 };
 use scan_runtime::{
-    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, nvrtc, ops,
-    scan_element, scan_op,
+    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, half::bf16, nvrtc,
+    ops, scan_element, scan_op,
 };
 use scan_tests::{
     checked::{render, render_columns},
@@ -113,6 +113,12 @@ fn operators_of_operators_compile_without_warnings() {
         ("by key", by_key.per_field().cuda_source_for(1_000_000_000).unwrap()),
         ("by key", scanner.scan(ops::by_key::<[u8; 3], _>(ops::sum::<f32>())).cuda_source_for(1_000_000).unwrap()),
         ("by flag", scanner.scan(ops::by_flag(ops::with_exclusive(composed(1_021)))).reverse().cuda_source().unwrap()),
+        ("recurrence", scanner.scan(ops::recurrence_in::<f32, bf16>()).per_field().cuda_source().unwrap()),
+        (
+            "gradient of a recurrence",
+            scanner.scan(ops::recurrence_in::<f32, bf16>().gradient()).reverse().per_field().cuda_source().unwrap(),
+        ),
+        ("gradient", scanner.scan(ops::max_plus::<f64>().gradient()).reverse().per_field().cuda_source().unwrap()),
         ("aggregate", scanner.reduce(ops::aggregate(composed(1_021))).cuda_source().unwrap()),
         ("over aggregates", scanner.scan(ops::over_aggregates(Coder)).exclusive().cuda_source_for(100).unwrap()),
     ];
