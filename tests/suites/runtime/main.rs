@@ -22,6 +22,7 @@ mod nulls;
 mod nvrtc_fails;
 mod progress;
 mod reduction;
+mod sums;
 mod tour;
 mod transducers;
 mod uses;
