@@ -19,7 +19,7 @@ mod sealed {
 
 use sealed::{Narrows, Widens};
 
-/// A type that has every value of the narrower type `N`, for [`sum_in`] and [`product_in`].
+/// A type that has every value of the type `N`, a narrower one or the same.
 ///
 /// | narrow | wide |
 /// |---|---|

@@ -24,6 +24,7 @@ mod nvrtc_fails;
 mod progress;
 mod recurrences;
 mod reduction;
+mod sums;
 mod tour;
 mod transducers;
 mod uses;

@@ -134,6 +134,28 @@ fn operators_of_operators_compile_without_warnings() {
     assert_eq!(complaints([&sources[..], &with_exclusive, &others, &nullable].concat()), Vec::<String>::new());
 }
 
+/// Of every length, by default, and from the right.
+#[test]
+fn exact_sums_compile_without_warnings() {
+    scan_tests::nvrtc().unwrap();
+    struct Sums(Sources);
+    impl gallery::Visitor for Sums {
+        fn visit<Op: Example>(&mut self, name: &str) {
+            let scan = Scanner::cpu_for(DeviceLimits::H200).scan(Op::new());
+            let scans =
+                [(scan.clone(), 10_000), (scan.clone().exclusive().reverse(), 1_000_000), (scan, 1_000_000_000)];
+            for (index, (scan, len)) in (0..).zip(scans) {
+                let architecture = ARCHITECTURES[4 + (self.0.len() + index) % 3];
+                self.0.push((format!("{name}, {len}"), scan.cuda_source_for(len).unwrap(), architecture));
+            }
+        }
+    }
+    let mut sums = Sums(Vec::new());
+    gallery::visit_sums(&mut sums);
+    assert_eq!(sums.0.len(), 3 * gallery::SUMS);
+    assert_eq!(complaints_of_all(sums.0), Vec::<String>::new());
+}
+
 /// Tables of run time, in the shared memory of a block and too long for it.
 #[test]
 fn tables_compile_without_warnings() {
