@@ -3,6 +3,11 @@
 //! `uses [NAME] [--len N] [--pictures FOLDER]` runs one use, or all.
 
 mod addition;
+mod decoding;
+mod filters;
+mod histogram;
+mod horner;
+mod lexing;
 mod partition;
 mod radix_sort;
 mod report;
@@ -18,11 +23,16 @@ use scan_runtime::Scanner;
 /// A use: its name, what it does, and a number of elements.
 type Use = (&'static str, fn(&Scanner, usize) -> Outcome, usize);
 
-const USES: [Use; 6] = [
-    ("addition", addition::run, 1 << 23),
-    ("radix_sort", radix_sort::run, 1 << 21),
+const USES: [Use; 11] = [
     ("partition", partition::run, 1 << 23),
+    ("histogram", histogram::run, 1 << 22),
     ("summed_area", summed_area::run, 1 << 22),
+    ("radix_sort", radix_sort::run, 1 << 21),
+    ("lexing", lexing::run, 1 << 23),
+    ("decoding", decoding::run, 1 << 23),
+    ("horner", horner::run, 1 << 20),
+    ("filters", filters::run, 1 << 21),
+    ("addition", addition::run, 1 << 23),
     ("rolling", rolling::run, 1 << 22),
     ("running", running::run, 1 << 22),
 ];

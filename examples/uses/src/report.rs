@@ -2,7 +2,10 @@
 
 use std::{error::Error, fmt, time::Instant};
 
-use svg::Document;
+use svg::{
+    Document,
+    node::element::{Line, Polyline, Text},
+};
 
 /// The result of a use, or why there is none.
 pub type Outcome = Result<Report, Box<dyn Error>>;
@@ -65,6 +68,34 @@ pub fn check(same: bool, what: &str) -> Result<(), String> {
 pub fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     let largest = a.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance * largest)
+}
+
+/// A curve of a picture: its name, its colour, and points.
+pub type Curve = (&'static str, &'static str, Vec<[f64; 2]>);
+
+/// Curves in one frame that is as large as all of their points.
+pub fn curves(title: &str, curves: &[Curve]) -> Document {
+    let range = |axis: usize| {
+        let all = curves.iter().flat_map(|(.., points)| points).map(|point| point[axis]);
+        all.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
+    };
+    let [of_x, of_y] = [range(0), range(1)];
+    let scaled = |x: f64, [low, high]: [f64; 2]| (x - low) / (high - low).max(f64::MIN_POSITIVE);
+    let frame = Document::new().set("viewBox", (0, 0, 640, 360)).set("font-family", "sans-serif").set("font-size", 13);
+    let axis = |to: (i32, i32)| Line::new().set("x1", 10).set("y1", 330).set("x2", to.0).set("y2", to.1);
+    let mut picture = frame.add(Text::new(title).set("x", 10).set("y", 20));
+    for to in [(630, 330), (10, 30)] {
+        picture = picture.add(axis(to).set("stroke", "gray"));
+    }
+    for (number, (name, colour, points)) in curves.iter().enumerate() {
+        let point = |&[x, y]: &[f64; 2]| {
+            format!("{:.1},{:.1} ", 10.0 + 620.0 * scaled(x, of_x), 330.0 - 300.0 * scaled(y, of_y))
+        };
+        let line = Polyline::new().set("points", points.iter().map(point).collect::<String>());
+        picture = picture.add(line.set("fill", "none").set("stroke", *colour).set("stroke-width", 1.2));
+        picture = picture.add(Text::new(*name).set("x", 10 + 160 * number).set("y", 350).set("fill", *colour));
+    }
+    picture
 }
 
 /// Random bits for each number: SplitMix64.
