@@ -94,6 +94,7 @@ fn code(x: Window) -> u32 {
 
 /// Where the character begins that cannot go on with this byte.
 #[scan_fn]
+#[inline(always)]
 fn error(x: Window) -> u32 {
     let (one, two, three) = (x.first >= 0xc0, x.second >= 0xe0, x.third >= 0xf0);
     if (x.byte | x.first) < 0x80 && !two && !three {

@@ -5,15 +5,20 @@
 mod addition;
 mod decoding;
 mod filters;
+mod groups;
 mod histogram;
 mod horner;
+mod kalman;
 mod lexing;
 mod partition;
+mod quicksort;
 mod radix_sort;
 mod report;
 mod rolling;
 mod running;
+mod strings;
 mod summed_area;
+mod trees;
 
 use std::{env, error::Error, path::PathBuf};
 
@@ -23,18 +28,23 @@ use scan_runtime::Scanner;
 /// A use: its name, what it does, and a number of elements.
 type Use = (&'static str, fn(&Scanner, usize) -> Outcome, usize);
 
-const USES: [Use; 11] = [
+const USES: [Use; 16] = [
     ("partition", partition::run, 1 << 23),
     ("histogram", histogram::run, 1 << 22),
     ("summed_area", summed_area::run, 1 << 22),
     ("radix_sort", radix_sort::run, 1 << 21),
+    ("quicksort", quicksort::run, 1 << 18),
+    ("strings", strings::run, 1 << 24),
     ("lexing", lexing::run, 1 << 23),
     ("decoding", decoding::run, 1 << 23),
     ("horner", horner::run, 1 << 20),
     ("filters", filters::run, 1 << 21),
+    ("trees", trees::run, 1 << 20),
     ("addition", addition::run, 1 << 23),
+    ("kalman", kalman::run, 1 << 20),
     ("rolling", rolling::run, 1 << 22),
     ("running", running::run, 1 << 22),
+    ("groups", groups::run, 1 << 22),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

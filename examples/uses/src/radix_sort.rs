@@ -70,6 +70,7 @@ fn add(a: OfDigits, b: OfDigits) -> OfDigits {
 
 /// Counts a digit. All numbers are computed, because they stay in vector registers then.
 #[scan_fn]
+#[inline(always)]
 fn count(numbers: OfDigits, digit: u32) -> OfDigits {
     let mut after = numbers;
     for d in 0..16_u32 {
@@ -88,6 +89,7 @@ impl ScanOp for Pass {
     type Carry = OfDigits;
     type Output = Placed;
     const START: OfDigits = OfDigits { numbers: [0; 16] };
+    #[inline(always)]
     fn advance(&self, next: OfDigits, x: Item) -> (OfDigits, Placed) {
         let digit = x.key >> self.shift & 15;
         (count(next, digit), Placed { place: next.numbers[digit as usize], key: x.key, payload: x.payload })
@@ -101,6 +103,7 @@ impl ScanOp for Pass {
     fn combine(a: OfDigits, b: OfDigits) -> OfDigits {
         add(a, b)
     }
+    #[inline(always)]
     fn append(&self, counts: OfDigits, x: Item) -> OfDigits {
         count(counts, x.key >> self.shift & 15)
     }
@@ -127,6 +130,7 @@ impl ScanOp for Histogram {
     fn combine(a: OfDigits, b: OfDigits) -> OfDigits {
         add(a, b)
     }
+    #[inline(always)]
     fn append(&self, counts: OfDigits, key: u32) -> OfDigits {
         count(counts, key >> self.shift & 15)
     }
