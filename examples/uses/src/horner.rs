@@ -18,8 +18,8 @@
 //! is read once for all of them. `.rows(n)` evaluates many polynomials, and a scan in place of the reduction gives the
 //! values of all prefixes, which are the hashes of a rolling hash.
 //!
-//! The numbers are those of the field modulo 2³¹ − 1, as in Reed–Solomon codes and secret sharing, so that the result is
-//! exact.
+//! The numbers are those of the field modulo 2³¹ − 1, as in Reed–Solomon codes and secret sharing, so that the result
+//! is exact.
 //!
 //! Sources: W. S. Dorn, *Generalizations of Horner's Rule for Polynomial Evaluation*, 1962; G. Estrin, *Organization of
 //! Computer Systems*, 1960.

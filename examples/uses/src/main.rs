@@ -44,7 +44,7 @@ const USES: [Use; 16] = [
     ("kalman", kalman::run, 1 << 20),
     ("rolling", rolling::run, 1 << 22),
     ("running", running::run, 1 << 22),
-    ("groups", groups::run, 1 << 22),
+    ("groups", groups::run, 1 << 20),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

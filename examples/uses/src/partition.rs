@@ -60,7 +60,10 @@ struct Partition {
     len: u32,
 }
 
-#[scan_op(laws(operator = Partition { pivot: 5, len: 9 }, samples = [3, 5, 7].map(|value| Element { index: 8, value })))]
+#[scan_op(laws(
+    operator = Partition { pivot: 5, len: 9 },
+    samples = [3, 5, 7].map(|value| Element { index: 8, value }),
+))]
 impl ScanOp for Partition {
     type Input = Element;
     type State = u32;

@@ -87,7 +87,10 @@ struct Fill {
     limit: u32,
 }
 
-#[scan_op(laws(operator = Fill { limit: 2 }, samples = [(1.0, true), (2.0, true), (9.0, false)].map(|(value, valid)| ops::Nullable { value, valid })))]
+#[scan_op(laws(
+    operator = Fill { limit: 2 },
+    samples = [1.0, 2.0, -1.0].map(|value| ops::Nullable { value, valid: value > 0.0 }),
+))]
 impl ScanOp for Fill {
     type Input = ops::Nullable<f32>;
     type State = Seen;
