@@ -27,7 +27,7 @@
 //! Sources: P. M. Kogge and H. S. Stone, *A Parallel Algorithm for the Efficient Solution of a General Class of
 //! Recurrence Equations*, 1973; the coefficients are those of R. Bristow-Johnson, *Audio EQ Cookbook*.
 
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use scan_runtime::{ScanOp, Scanner, Table, scan_element, scan_fn, scan_op};
 
@@ -155,10 +155,10 @@ fn section(low: bool, frequency: f64, q: f64) -> [f64; 5] {
 
 /// Below, between and above two frequencies.
 fn bank() -> [(&'static str, Cascade); 3] {
-    let [flat, butterworth] = [[0.7071, 0.7071], [0.5412, 1.3066]];
+    let (flat, butterworth) = (FRAC_1_SQRT_2, [0.5412, 1.3066]);
     [
         ("low", Cascade::new(butterworth.map(|q| section(true, 0.01, q)))),
-        ("band", Cascade::new([section(false, 0.01, flat[0]), section(true, 0.1, flat[1])])),
+        ("band", Cascade::new([section(false, 0.01, flat), section(true, 0.1, flat)])),
         ("high", Cascade::new(butterworth.map(|q| section(false, 0.1, q)))),
     ]
 }

@@ -41,16 +41,17 @@ impl Report {
         mut scan: impl FnMut() -> Result<(), scan_runtime::Error>,
     ) -> Result<(), scan_runtime::Error> {
         scan()?; // Threads start, memory is mapped, and on a GPU kernels are compiled.
-        let mut times = [[0.0; RUNS]; 2];
-        for run in 0..RUNS {
+        let mut times = [[0.0; 2]; RUNS];
+        for [of_plain, of_scan] in &mut times {
             let start = Instant::now();
             plain();
-            times[0][run] = start.elapsed().as_secs_f64();
+            *of_plain = start.elapsed().as_secs_f64();
             let start = Instant::now();
             scan()?;
-            times[1][run] = start.elapsed().as_secs_f64();
+            *of_scan = start.elapsed().as_secs_f64();
         }
-        let [plain, scan] = times.map(|mut times| {
+        let [plain, scan] = [0, 1].map(|which| {
+            let mut times = times.map(|times| times[which]);
             times.sort_by(f64::total_cmp);
             times[RUNS / 2]
         });

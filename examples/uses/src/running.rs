@@ -113,7 +113,7 @@ pub fn run(scanner: &Scanner, len: usize) -> Outcome {
     // Runs of up to a few nulls; a bit for each value, as in Apache Arrow.
     let valid: Vec<u8> = (0..len.div_ceil(8) as u64).map(|i| mixed(i) as u8 & mixed(i + 1) as u8).collect();
     let is_valid = |i: usize| valid[i / 8] >> (i % 8) & 1 == 1;
-    let resets: Vec<bool> = (0..len as u64).map(|i| mixed(i + 7) % 50 == 0).collect();
+    let resets: Vec<bool> = (0..len as u64).map(|i| mixed(i + 7).is_multiple_of(50)).collect();
     let mut report = Report::default();
 
     let (mut ours, mut expected) = (vec![0; len], vec![0; len]);
@@ -171,8 +171,8 @@ pub fn run(scanner: &Scanner, len: usize) -> Outcome {
         len,
         || {
             let (mut last, mut known, mut age) = (0.0, false, 0);
-            for i in 0..len {
-                (last, known, age) = if is_valid(i) { (values[i], true, 0) } else { (last, known, age + 1) };
+            for (i, value) in values.iter().enumerate() {
+                (last, known, age) = if is_valid(i) { (*value, true, 0) } else { (last, known, age + 1) };
                 (expected.0[i], expected.1[i]) = (last, known && age <= limit);
             }
         },
