@@ -135,14 +135,14 @@ fn sort(scanner: &Scanner, keys: &mut Vec<u32>) -> Result<u32, Error> {
     let (mut pivots, mut after) = (vec![0; keys.len()], vec![0; keys.len()]);
     let mut levels = 0;
     while segments.in_order.contains(&false) {
-        // The largest pivot moves nothing in a segment that is in order.
-        let pivot = |(bounds, in_order): (&[u32], &bool)| {
+        // The median of three keys. In a segment that is in order, no pivot moves a key.
+        let pivot = |bounds: &[u32]| {
             let [begin, end] = [bounds[0], bounds[1]].map(|bound| bound as usize);
             let mut keys = [keys[begin], keys[(begin + end) / 2], keys[end - 1]];
             keys.sort_unstable();
-            if *in_order { u32::MAX } else { keys[1] }
+            keys[1]
         };
-        let of_segments: Vec<u32> = segments.offsets.windows(2).zip(&segments.in_order).map(pivot).collect();
+        let of_segments: Vec<u32> = segments.offsets.windows(2).map(pivot).collect();
         // The first value of a segment is its initial value: a copy for each key.
         let offsets = &segments.offsets;
         scanner.scan(ops::first()).by_offsets(offsets).init_each(&of_segments).run_into(&*keys, &mut pivots)?;

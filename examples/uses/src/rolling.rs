@@ -112,22 +112,23 @@ pub fn run(scanner: &Scanner, len: usize) -> Outcome {
 mod tests {
     use super::*;
 
-    /// An operator to whose operands the order matters: the first and the last element.
-    #[scan_op(name = Ends)]
-    fn ends(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
-        [a[0], b[1]]
+    /// An operator to which order and number of operands matter: x ↦ a[0]·x + a[1], then b.
+    #[scan_op(name = Compose)]
+    fn compose(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
+        [b[0].wrapping_mul(a[0]), b[0].wrapping_mul(a[1]).wrapping_add(b[1])]
     }
 
     #[test]
     fn windows_of_every_length() {
         let x: Vec<u32> = (0..50).map(|i| mixed(i) as u32).collect();
-        let ends: Vec<[u32; 2]> = x.iter().map(|&x| [x, x]).collect();
+        let maps: Vec<[u32; 2]> = x.iter().map(|&x| [x, !x]).collect();
         for (len, w) in [(0, 3), (2, 3), (3, 3), (50, 1), (50, 7), (49, 7), (48, 7), (50, 50), (50, 51)] {
             let maxima: Vec<u32> = x[..len].windows(w).map(|x| *x.iter().max().unwrap()).collect();
             assert_eq!(rolling(&Scanner::cpu(), ops::max(), &x[..len], w).unwrap(), maxima, "{len} {w}");
             assert_eq!(maxima_in_a_loop(&x[..len], w), maxima, "{len} {w}");
-            let of_windows: Vec<[u32; 2]> = x[..len].windows(w).map(|x| [x[0], x[w - 1]]).collect();
-            assert_eq!(rolling(&Scanner::cpu(), Ends, &ends[..len], w).unwrap(), of_windows, "{len} {w}");
+            let composed = |maps: &[[u32; 2]]| maps.iter().fold([1, 0], |a, b| compose(a, *b));
+            let of_windows: Vec<[u32; 2]> = maps[..len].windows(w).map(composed).collect();
+            assert_eq!(rolling(&Scanner::cpu(), Compose, &maps[..len], w).unwrap(), of_windows, "{len} {w}");
         }
     }
 
