@@ -13,7 +13,7 @@
 //!
 //! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`by_flag`], [`aggregate`],
 //! [`over_aggregates`], [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of
-//! the elements, [`flat_map`] gives several results of each.
+//! the elements, [`flat_map`] gives several results of each. [`sum_in`] adds in a wider type.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -189,9 +189,9 @@ macro_rules! operator {
 }
 
 operator! {
-    /// `a + b`. Integers wrap around on overflow, in debug builds as well.
+    /// `a + b`. Integers wrap around on overflow, in debug builds as well. A sum of -0.0 is -0.0.
     ///
-    /// Sums of floats depend on the grouping: additions round, or [overflow](ScanOp#overflow). A sum of -0.0 is -0.0.
+    /// Floats round to `T` at each addition, so that the grouping shows ([`SumIn`]), or [overflow](ScanOp#overflow).
     Sum, sum, Number
 }
 
@@ -366,11 +366,18 @@ mod aggregate;
 mod by_flag;
 mod by_key;
 mod nullable;
+mod recurrence;
+mod wider;
 
 pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
 pub use by_flag::{ByFlag, Flagged, FlaggedState, by_flag};
 pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
 pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
+pub use recurrence::{
+    Adjoint, AffineMap, Gated, MaxPlus, MaxPlusAdjoint, MaxPlusGradient, Recurrence, RecurrenceGradient, max_plus,
+    recurrence, recurrence_in,
+};
+pub use wider::{Narrower, ProductIn, SumIn, Wider, product_in, sum_in};
 
 #[cfg(test)]
 mod tests {

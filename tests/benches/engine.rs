@@ -36,7 +36,7 @@ use scan_runtime::{
 use scan_tests::{
     checked::render,
     configure,
-    gallery::{self, Example, visit_gallery},
+    gallery::{self, Example, visit_gallery, visit_sums},
     lexers::visit_lexers,
     operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
@@ -236,6 +236,7 @@ fn main() -> Outcome {
         operators::print_head(asked);
         let mut operators = operators::Operators { scanner: &scanner, wanted, asked };
         visit_gallery(&mut operators);
+        visit_sums(&mut operators);
         visit_lexers(&mut operators);
     }
     if asked_for("lengths") {

@@ -304,7 +304,7 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 16] = [
+pub const COMPARISONS: [(&str, Comparison); 18] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("advancer", |scanner, len| compare(scanner, Advancer, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
@@ -340,6 +340,15 @@ pub const COMPARISONS: [(&str, Comparison); 16] = [
     }),
     ("by_flag_of_a_coder", |scanner, len| {
         compare_by_key(scanner, ops::by_flag(ops::with_exclusive(Coder)), 99, &flagged(inputs(len)))
+    }),
+    ("recurrence", |scanner, len| {
+        let gated = inputs(len).into_iter().map(|x| ops::Gated { a: u64::from(x.a) | 1, x: u64::from(x.b) });
+        compare(scanner, ops::recurrence::<u64>(), 99, &gated.collect::<Vec<_>>())
+    }),
+    ("recurrence_gradient", |scanner, len| {
+        let adjoint = |x: Narrow| ops::Adjoint { a: u64::from(x.a) | 1, before: u64::from(x.b), gradient: 7 };
+        let adjoints: Vec<_> = inputs(len).into_iter().map(adjoint).collect();
+        compare_in(&INCLUSIVE, scanner, ops::recurrence::<u64>().gradient(), 99, &adjoints)
     }),
     ("aggregate", |scanner, len| {
         let op = ops::pair(ops::flip(Appending), Coder);

@@ -41,6 +41,7 @@ macro_rules! indices {
     ($($ty:ty)*) => {$(
         impl Index for $ty {
             const SEALED: Sealed = Sealed;
+            #[inline(always)]
             fn of(index: usize) -> $ty {
                 index as $ty
             }

@@ -5,6 +5,7 @@
 //! | the operator, option or array for a task | [`which`] |
 //! | the language of operators; from a loop to a scan | [`operator_language`] |
 //! | twenty operators from many fields | [`operators`] |
+//! | recurrences that are trained: the backward pass | [`training`] |
 //! | the names of CUB and Thrust | [`cub_and_thrust`] |
 //! | combinations that are errors, and limits | [`combinations`] |
 
@@ -16,6 +17,9 @@ pub mod operator_language {}
 
 #[doc = include_str!("operators.md")]
 pub mod operators {}
+
+#[doc = include_str!("training.md")]
+pub mod training {}
 
 #[doc = include_str!("cub_and_thrust.md")]
 pub mod cub_and_thrust {}

@@ -1,9 +1,9 @@
-//! The gallery's operators on the GPU, against results that were computed without them.
+//! The gallery's operators and the exact sums of `ops` on the GPU, against results that were computed without them.
 
 use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Network, Scanner, Strategy};
 use scan_tests::{
-    gallery::{Example, Visitor, compare, visit_gallery},
+    gallery::{Example, Visitor, compare, visit_gallery, visit_sums},
     lexers::visit_lexers,
     strategies::{CARRIES, LOOK_AHEAD},
 };
@@ -12,6 +12,7 @@ use crate::{Outcome, Trials, older::scanner};
 
 pub(crate) fn add(trials: &mut Trials) {
     visit_gallery(trials);
+    visit_sums(trials);
     visit_lexers(&mut Lexers(trials));
 }
 

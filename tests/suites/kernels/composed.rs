@@ -11,7 +11,7 @@ use scan_tests::{
     emulated::{Emulator, Module, Program},
     extent::compiled,
     items::{Leading, stamp},
-    lifting::{INITIAL_VALUE, Lifting, inputs},
+    lifting::{INITIAL_VALUE, Lifting, Narrow, inputs},
     machines::{Appending, Coder, Page, ReaderFromEnd, numbers},
     operators::mixed,
     reference::WAYS,
@@ -175,6 +175,17 @@ fn scans_of_flags_and_values_match_the_reference() {
     by_strategies(&ops::by_flag(ops::with_exclusive(Coder)), 77, |len| flagged(inputs(len)), 2, true);
     let initial_value = composed(1_021).lift(inputs(1)[0]);
     by_strategies(&ops::by_flag(composed(1_021)), initial_value, |len| flagged(inputs(len)), 0, false);
+}
+
+/// Recurrences and their gradients, of integers, which are exact.
+#[test]
+fn recurrences_and_gradients_match_the_reference() {
+    let gated =
+        |len| inputs(len).into_iter().map(|x| ops::Gated { a: u64::from(x.a) | 1, x: u64::from(x.b) }).collect();
+    by_strategies(&ops::recurrence::<u64>(), 99, gated, 4, false);
+    let adjoint = |x: Narrow| ops::Adjoint { a: u64::from(x.a) | 1, before: u64::from(x.b), gradient: u64::from(x.a) };
+    let adjoints = |len| inputs(len).into_iter().map(adjoint).collect();
+    by_strategies(&ops::recurrence::<u64>().gradient(), 99, adjoints, 3, true);
 }
 
 /// Aggregates of a machine, and of an operator that has two orders of operands in a reversed scan; and carries that

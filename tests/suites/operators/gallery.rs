@@ -1,5 +1,5 @@
-//! Every operator of the gallery: its laws, and its scans on the CPU and in the emulator against results that were computed
-//! without it; and its kernels through NVRTC.
+//! Every operator of the gallery, and the exact sums of `ops`: its laws, and its scans on the CPU and in the emulator
+//! against results that were computed without it; and its kernels through NVRTC.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -9,8 +9,16 @@ use scan_runtime::{Architecture, BlockScan, Carry, Network, ScanKind, Scanner, S
 use scan_tests::{
     emulated::{Emulator, Module, Program},
     extent::one_in,
-    gallery::{Example, Visitor, compare, visit_gallery},
+    gallery::{Example, SUMS, Visitor, compare, visit_gallery, visit_sums},
 };
+
+/// How many operators the tests visit.
+const OPERATORS: usize = 20 + SUMS;
+
+fn visit_all(visitor: &mut impl Visitor) {
+    visit_gallery(visitor);
+    visit_sums(visitor);
+}
 
 /// What goes wrong, by operator; a test fails once it has tried them all.
 #[derive(Default)]
@@ -27,7 +35,7 @@ impl Failures {
     }
 
     fn check(self) {
-        assert_eq!(self.visited, 20);
+        assert_eq!(self.visited, OPERATORS);
         assert!(self.found.is_empty(), "{}", self.found.join("\n\n"));
     }
 }
@@ -70,7 +78,7 @@ impl Visitor for Laws {
 #[test]
 fn laws_hold() {
     let mut laws = Laws::default();
-    visit_gallery(&mut laws);
+    visit_all(&mut laws);
     laws.0.check();
 }
 
@@ -97,7 +105,7 @@ impl Visitor for OnCpu {
 #[test]
 fn the_cpu_gives_the_expected_results() {
     let mut on_cpu = OnCpu::default();
-    visit_gallery(&mut on_cpu);
+    visit_all(&mut on_cpu);
     on_cpu.0.check();
 }
 
@@ -146,7 +154,7 @@ impl Visitor for InEmulator {
 #[test]
 fn the_kernels_give_the_expected_results() {
     let mut in_emulator = InEmulator::default();
-    visit_gallery(&mut in_emulator);
+    visit_all(&mut in_emulator);
     in_emulator.0.check();
 }
 
@@ -162,7 +170,7 @@ impl Visitor for Sources {
 fn the_kernels_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let mut sources = Sources(Vec::new());
-    visit_gallery(&mut sources);
+    visit_all(&mut sources);
     let compile = |(name, source): &(String, KernelSource)| match nvrtc::compile(
         source,
         name,
@@ -172,7 +180,7 @@ fn the_kernels_compile_without_warnings() {
         Ok(compiled) => Some(format!("{name}: {}", compiled.log)),
         Err(error) => Some(format!("{name}: {error}")),
     };
-    assert_eq!(sources.0.len(), 20);
+    assert_eq!(sources.0.len(), OPERATORS);
     let sources: Vec<_> = one_in(3, sources.0).collect();
     let failures: Vec<_> = sources.par_iter().with_max_len(1).filter_map(compile).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
@@ -197,7 +205,7 @@ impl Visitor for OnePlaceOff {
 
 #[test]
 fn neighbouring_results_of_every_example_differ() {
-    visit_gallery(&mut OnePlaceOff);
+    visit_all(&mut OnePlaceOff);
 }
 
 /// The comparison of the other tests can fail.

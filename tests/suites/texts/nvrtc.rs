@@ -8,8 +8,8 @@ use scan_codegen::{
     plan_columns,
 };
 use scan_runtime::{
-    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, nvrtc, ops,
-    scan_element, scan_op,
+    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, cudarc::nvrtc::sys, half::bf16, nvrtc,
+    ops, scan_element, scan_op,
 };
 use scan_tests::{
     checked::{render, render_columns},
@@ -113,6 +113,12 @@ fn operators_of_operators_compile_without_warnings() {
         ("by key", by_key.per_field().cuda_source_for(1_000_000_000).unwrap()),
         ("by key", scanner.scan(ops::by_key::<[u8; 3], _>(ops::sum::<f32>())).cuda_source_for(1_000_000).unwrap()),
         ("by flag", scanner.scan(ops::by_flag(ops::with_exclusive(composed(1_021)))).reverse().cuda_source().unwrap()),
+        ("recurrence", scanner.scan(ops::recurrence_in::<f32, bf16>()).per_field().cuda_source().unwrap()),
+        (
+            "gradient of a recurrence",
+            scanner.scan(ops::recurrence_in::<f32, bf16>().gradient()).reverse().per_field().cuda_source().unwrap(),
+        ),
+        ("gradient", scanner.scan(ops::max_plus::<f64>().gradient()).reverse().per_field().cuda_source().unwrap()),
         ("aggregate", scanner.reduce(ops::aggregate(composed(1_021))).cuda_source().unwrap()),
         ("over aggregates", scanner.scan(ops::over_aggregates(Coder)).exclusive().cuda_source_for(100).unwrap()),
     ];
@@ -126,6 +132,28 @@ fn operators_of_operators_compile_without_warnings() {
     ];
     let nullable = nullable.map(|source| ("over nullable elements".to_owned(), source.unwrap(), ARCHITECTURES[4]));
     assert_eq!(complaints([&sources[..], &with_exclusive, &others, &nullable].concat()), Vec::<String>::new());
+}
+
+/// Of every length, by default, and from the right.
+#[test]
+fn exact_sums_compile_without_warnings() {
+    scan_tests::nvrtc().unwrap();
+    struct Sums(Sources);
+    impl gallery::Visitor for Sums {
+        fn visit<Op: Example>(&mut self, name: &str) {
+            let scan = Scanner::cpu_for(DeviceLimits::H200).scan(Op::new());
+            let scans =
+                [(scan.clone(), 10_000), (scan.clone().exclusive().reverse(), 1_000_000), (scan, 1_000_000_000)];
+            for (index, (scan, len)) in (0..).zip(scans) {
+                let architecture = ARCHITECTURES[4 + (self.0.len() + index) % 3];
+                self.0.push((format!("{name}, {len}"), scan.cuda_source_for(len).unwrap(), architecture));
+            }
+        }
+    }
+    let mut sums = Sums(Vec::new());
+    gallery::visit_sums(&mut sums);
+    assert_eq!(sums.0.len(), 3 * gallery::SUMS);
+    assert_eq!(complaints_of_all(sums.0), Vec::<String>::new());
 }
 
 /// Tables of run time, in the shared memory of a block and too long for it.

@@ -22,6 +22,7 @@ mod quaternions;
 mod run_length;
 mod saturating_counter;
 mod second_order_recurrence;
+mod sums;
 mod tropical_matrices;
 mod welford;
 
@@ -38,6 +39,8 @@ use scan_runtime::{
     },
     laws::Check,
 };
+
+pub use sums::{SUMS, visit_sums};
 
 /// An operator with an input, and with the results of the scan.
 pub trait Example: ScanOp + Clone {

@@ -1,0 +1,98 @@
+//! Sums and products of [`ops`] that are more exact than a loop in the type of their elements.
+
+use super::{Example, Visitor, below, each_prefix};
+use scan_runtime::{
+    half::{bf16, f16},
+    ops::{self, ProductIn, SumIn},
+};
+
+/// How many operators [`visit_sums`] visits.
+pub const SUMS: usize = 5;
+
+/// Visits every operator.
+pub fn visit_sums(visitor: &mut impl Visitor) {
+    visitor.visit::<SumIn<f32, bf16>>("sum_in_f32_of_bf16");
+    visitor.visit::<SumIn<f64, f16, f64>>("sum_in_f64_of_f16_wide");
+    visitor.visit::<SumIn<i64, u32, i64>>("sum_in_i64_of_u32_wide");
+    visitor.visit::<SumIn<u128, u8>>("sum_in_u128_of_u8");
+    visitor.visit::<ProductIn<i64, i16, i64>>("product_in_i64_of_i16_wide");
+}
+
+impl Example for SumIn<f32, bf16> {
+    fn new() -> Self {
+        ops::sum_in()
+    }
+    /// Whole numbers, whose sums are exact in `f32`.
+    fn input(len: usize) -> Vec<bf16> {
+        (0..len).map(|i| bf16::from_f32(below(100, i) as f32 - 20.0)).collect()
+    }
+    fn expected(&self, input: &[bf16]) -> Vec<bf16> {
+        each_prefix(input, 0_i64, |sum, x| {
+            *sum += x.to_f32() as i64;
+            bf16::from_f64(*sum as f64)
+        })
+    }
+}
+
+impl Example for SumIn<f64, f16, f64> {
+    fn new() -> Self {
+        ops::sum_in().wide()
+    }
+    /// Any finite ones, of which even ones are positive.
+    fn input(len: usize) -> Vec<f16> {
+        (0..len).map(|i| f16::from_bits(below(0x7c00, i) as u16 | (i as u16 & 1) << 15)).collect()
+    }
+    fn expected(&self, input: &[f16]) -> Vec<f64> {
+        let unit = f64::exp2(-24.0);
+        each_prefix(input, 0_i64, |sum, x| {
+            *sum += (x.to_f64() / unit) as i64;
+            *sum as f64 * unit
+        })
+    }
+}
+
+impl Example for SumIn<i64, u32, i64> {
+    fn new() -> Self {
+        ops::sum_in().wide()
+    }
+    fn input(len: usize) -> Vec<u32> {
+        (0..len).map(|i| u32::MAX - below(1 << 20, i) as u32).collect()
+    }
+    fn expected(&self, input: &[u32]) -> Vec<i64> {
+        each_prefix(input, 0_i128, |sum, x| {
+            *sum += i128::from(x);
+            *sum as i64
+        })
+    }
+}
+
+impl Example for SumIn<u128, u8> {
+    fn new() -> Self {
+        ops::sum_in()
+    }
+    fn input(len: usize) -> Vec<u8> {
+        (0..len).map(|i| below(256, i) as u8).collect()
+    }
+    fn expected(&self, input: &[u8]) -> Vec<u8> {
+        each_prefix(input, 0_u64, |sum, x| {
+            *sum += u64::from(x);
+            (*sum % 256) as u8
+        })
+    }
+}
+
+impl Example for ProductIn<i64, i16, i64> {
+    fn new() -> Self {
+        ops::product_in().wide()
+    }
+    /// Odd, so that no product becomes 0.
+    fn input(len: usize) -> Vec<i16> {
+        (0..len).map(|i| below(1 << 16, i) as u16 as i16 | 1).collect()
+    }
+    fn expected(&self, input: &[i16]) -> Vec<i64> {
+        each_prefix(input, 1_i128, |product, x| {
+            *product = (*product * i128::from(x)) as i64 as i128;
+            *product as i64
+        })
+    }
+}
