@@ -162,5 +162,5 @@ fn the_laws_hold() {
         let [a, x, before, gradient] = [0_u64, 1, 2, 3].map(|field| quarter(4 * at + field));
         ops::MaxPlusAdjoint { a, x, before, gradient }
     };
-    laws::check(&ops::max_plus::<f32>().gradient(), &(0..6).map(adjoint).collect::<Vec<_>>()).unwrap();
+    laws::check(&ops::max_plus::<f32>().gradient(), (0..6).map(adjoint).collect::<Vec<_>>()).unwrap();
 }
