@@ -365,17 +365,21 @@ impl ScanOp for Any {
 mod aggregate;
 mod by_flag;
 mod by_key;
+mod checked_sum;
 mod compensated_sum;
 mod exact_sum;
 mod nullable;
+mod position;
 mod wider;
 
 pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
 pub use by_flag::{ByFlag, Flagged, FlaggedState, by_flag};
 pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
+pub use checked_sum::{CheckedSum, Prefixes, checked_sum};
 pub use compensated_sum::{Compensated, CompensatedSum, WideFloat, compensated_sum};
 pub use exact_sum::{Accumulator, ExactSum, exact_sum};
 pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
+pub use position::{Found, Position, position};
 pub use wider::{Narrower, ProductIn, SumIn, Wider, product_in, sum_in};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use scan_runtime::{
     ScanOp, Scanner,
     half::{bf16, f16},
-    ops,
+    ops, scan_fn,
 };
 use scan_tests::operators::mixed;
 
@@ -355,4 +355,104 @@ fn compensated_sums_are_within_their_bound() {
     assert!(infinite[3].is_nan());
     let zeros = scanner.scan(ops::compensated_sum()).run(&[-0.0, -0.0, 0.0, -0.0]).unwrap();
     assert_eq!(bits(&zeros), bits(&[-0.0, -0.0, 0.0, 0.0]));
+}
+
+#[scan_fn]
+fn failed(valid: bool) -> bool {
+    !valid
+}
+
+#[scan_fn]
+fn is_not_finite(x: f32) -> bool {
+    !x.is_finite()
+}
+
+/// The flags, the extremes in the total and the first place, against sums of 128 bits, in chunks as well.
+#[test]
+fn checked_sums_tell_which_results_fit_their_type() {
+    fn check<T>(input: &[T], first: Option<u64>)
+    where
+        T: ops::Narrower<i128> + PartialEq + std::fmt::Debug + TryFrom<i128>,
+        i128: ops::Wider<T> + From<T>,
+    {
+        let scanner = Scanner::cpu();
+        let mut exact = 0_i128;
+        let fits: Vec<bool> = input
+            .iter()
+            .map(|&x| {
+                exact += i128::from(x);
+                T::try_from(exact).is_ok()
+            })
+            .collect();
+        assert_eq!(fits.iter().position(|&fits| !fits), first.map(|first| first as usize));
+        let scan = scanner.scan(ops::checked_sum::<T>());
+        for threads in [1, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (found, total) = pool.install(|| scan.clone().with_total().run(input)).unwrap();
+            let total = total.unwrap();
+            assert!(found.iter().map(|sum| sum.valid).eq(fits.iter().copied()));
+            assert!((total.sum, total.fit::<T>()) == (exact, first.is_none()));
+            let wrapped = scanner.scan(ops::sum()).run(input).unwrap();
+            assert!(found.iter().map(|sum| sum.value).eq(wrapped));
+        }
+        // Combined in a tree, as groups of threads do.
+        let op = ops::checked_sum::<T>();
+        let mut parts: Vec<_> = input.iter().map(|&x| op.lift(x)).collect();
+        while parts.len() > 1 {
+            let combine = |pair: &[_]| pair.iter().copied().reduce(|a, b| op.combine(a, b));
+            parts = parts.chunks(3).filter_map(combine).collect();
+        }
+        assert!((parts[0].sum, parts[0].fit::<T>()) == (exact, first.is_none()));
+        let reduced = scanner.reduce(ops::checked_sum::<T>()).run(input).unwrap();
+        assert_eq!(Some(reduced.valid), fits.last().copied());
+        let found = scanner.reduce(ops::map::<failed, _>(ops::position())).run(&fits).unwrap();
+        assert_eq!((found.value, found.valid), (first.unwrap_or(input.len() as u64), first.is_some()));
+        // In chunks: the total of one is the initial value of the next.
+        let (mut carry, mut place) = (ops::Prefixes::default(), ops::Found::default());
+        for (chunk, fits) in input.chunks(777).zip(fits.chunks(777)) {
+            carry = scan.clone().init(carry).with_total().run(chunk).unwrap().1.unwrap();
+            let positions = scanner.scan(ops::map::<failed, _>(ops::position()));
+            place = positions.init(place).with_total().run(fits).unwrap().1.unwrap();
+        }
+        assert_eq!((carry.fit::<T>(), place.before), (first.is_none(), first.unwrap_or(input.len() as u64)));
+    }
+    let ones = |len: usize| vec![1_i8; len];
+    check(&ones(127), None);
+    check(&ones(128), Some(127));
+    check(&[-128_i8, -1, 1, 127], Some(1));
+    check(&[u64::MAX, 1], Some(1));
+    check(&[u64::MAX, 0], None);
+    check(&vec![i64::MIN; 100_000], Some(1));
+    check(&[&vec![1_i32; 60_000][..], &[i32::MAX, -70_000, 1]].concat(), Some(60_000));
+    let up_and_down: Vec<i32> = (0..200_000).map(|i| if i % 2 == 0 { i32::MAX } else { i32::MIN }).collect();
+    check(&up_and_down, None);
+    check(&[&up_and_down[..], &[i32::MIN, -1]].concat(), Some(200_000));
+    // A part that fits alone, after one that fits alone.
+    for sign in [-1, 1] {
+        let (far, further) = (1_000_000_000 * sign, 200_000_000 * sign);
+        let zeros = vec![0; 200_000];
+        check(&[&[far, far][..], &zeros, &[further, -further], &zeros].concat(), Some(200_002));
+    }
+    // Initial values count.
+    let scan = Scanner::cpu().scan(ops::checked_sum::<u8>()).init(250_u8.into());
+    let (found, total) = scan.with_total().run(&[5, 1]).unwrap();
+    assert_eq!((found[0].valid, found[1].valid, found[1].value), (true, false, 0));
+    assert_eq!(total, Some(ops::Prefixes { sum: 256, least: 0, most: 256 }));
+}
+
+#[test]
+fn the_first_position_is_that_of_each_segment() {
+    let scanner = Scanner::cpu();
+    let mut x = vec![1.0_f32; 100_000];
+    x[31_000] = f32::NAN;
+    x[70_001] = f32::INFINITY;
+    let first = scanner.reduce(ops::map::<is_not_finite, _>(ops::position()));
+    let rows = first.rows(30_000).run(&x[..90_000]).unwrap();
+    let expected = [(30_000, false), (1_000, true), (10_001, true)];
+    assert!(rows.iter().map(|row| (row.value, row.valid)).eq(expected));
+    let found = scanner.scan(ops::map::<is_not_finite, _>(ops::position())).reverse().run(&x).unwrap();
+    assert_eq!((found[0].value, found[31_001].value, found[70_002].value), (31_000, 39_000, 29_998));
+    let sums = scanner.scan(ops::sum()).run(&x).unwrap();
+    assert_eq!(first.run(&sums).unwrap(), ops::Nullable { value: 31_000, valid: true });
+    assert_eq!(first.run(&sums[..31_000]).unwrap(), ops::Nullable { value: 31_000, valid: false });
 }

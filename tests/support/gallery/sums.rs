@@ -3,11 +3,11 @@
 use super::{Example, Visitor, below, each_prefix, uniform};
 use scan_runtime::{
     half::{bf16, f16},
-    ops::{self, CompensatedSum, ExactSum, ProductIn, SumIn},
+    ops::{self, CheckedSum, CompensatedSum, ExactSum, Nullable, Position, ProductIn, SumIn},
 };
 
 /// How many operators [`visit_sums`] visits.
-pub const SUMS: usize = 8;
+pub const SUMS: usize = 11;
 
 /// Visits every operator.
 pub fn visit_sums(visitor: &mut impl Visitor) {
@@ -19,6 +19,9 @@ pub fn visit_sums(visitor: &mut impl Visitor) {
     visitor.visit::<ExactSum>("exact_sum");
     visitor.visit::<CompensatedSum<f32>>("compensated_sum_f32");
     visitor.visit::<CompensatedSum<f64>>("compensated_sum_f64");
+    visitor.visit::<CheckedSum<i32>>("checked_sum_i32");
+    visitor.visit::<CheckedSum<u64>>("checked_sum_u64");
+    visitor.visit::<Position>("position");
 }
 
 impl Example for SumIn<f32, bf16> {
@@ -141,6 +144,56 @@ impl Example for CompensatedSum<f64> {
     }
     fn expected(&self, input: &[f64]) -> Vec<f64> {
         exactly(input.iter().copied()).collect()
+    }
+}
+
+impl Example for CheckedSum<i32> {
+    fn new() -> Self {
+        ops::checked_sum()
+    }
+    /// The sums leave the range again and again.
+    fn input(len: usize) -> Vec<i32> {
+        (0..len).map(|i| (below(1 << 32, i) as u32 as i32) / 2).collect()
+    }
+    fn expected(&self, input: &[i32]) -> Vec<Nullable<i32>> {
+        each_prefix(input, 0_i64, |sum, x| {
+            *sum += i64::from(x);
+            Nullable { value: *sum as i32, valid: i32::try_from(*sum).is_ok() }
+        })
+    }
+}
+
+impl Example for CheckedSum<u64> {
+    fn new() -> Self {
+        ops::checked_sum()
+    }
+    fn input(len: usize) -> Vec<u64> {
+        (0..len).map(|i| below(u64::MAX >> 4, i)).collect()
+    }
+    fn expected(&self, input: &[u64]) -> Vec<Nullable<u64>> {
+        each_prefix(input, 0_u128, |sum, x| {
+            *sum += u128::from(x);
+            Nullable { value: *sum as u64, valid: u64::try_from(*sum).is_ok() }
+        })
+    }
+}
+
+impl Example for Position {
+    fn new() -> Self {
+        ops::position()
+    }
+    /// From the 29th on there are some.
+    fn input(len: usize) -> Vec<bool> {
+        (0..len).map(|i| i == 28 || i > 28 && below(40, i) == 0).collect()
+    }
+    fn expected(&self, input: &[bool]) -> Vec<Nullable<u64>> {
+        let first = input.iter().position(|&x| x);
+        (0..input.len())
+            .map(|i| match first {
+                Some(first) if first <= i => Nullable { value: first as u64, valid: true },
+                _ => Nullable { value: i as u64 + 1, valid: false },
+            })
+            .collect()
     }
 }
 
