@@ -13,7 +13,7 @@
 //!
 //! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`by_flag`], [`aggregate`],
 //! [`over_aggregates`], [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of
-//! the elements, [`flat_map`] gives several results of each. [`sum_in`] adds in a wider type.
+//! the elements, [`flat_map`] gives several results of each. [`sum_in`] and [`exact_sum`] lose less.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -191,7 +191,7 @@ macro_rules! operator {
 operator! {
     /// `a + b`. Integers wrap around on overflow, in debug builds as well. A sum of -0.0 is -0.0.
     ///
-    /// Floats round to `T` at each addition, so that the grouping shows ([`SumIn`]), or [overflow](ScanOp#overflow).
+    /// Floats round to `T` at each addition, so that the grouping shows ([`ExactSum`]), or [overflow](ScanOp#overflow).
     Sum, sum, Number
 }
 
@@ -365,14 +365,22 @@ impl ScanOp for Any {
 mod aggregate;
 mod by_flag;
 mod by_key;
+mod checked_sum;
+mod compensated_sum;
+mod exact_sum;
 mod nullable;
+mod position;
 mod recurrence;
 mod wider;
 
 pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
 pub use by_flag::{ByFlag, Flagged, FlaggedState, by_flag};
 pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
+pub use checked_sum::{CheckedSum, Prefixes, checked_sum};
+pub use compensated_sum::{Compensated, CompensatedSum, WideFloat, compensated_sum};
+pub use exact_sum::{Accumulator, ExactSum, exact_sum};
 pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
+pub use position::{Found, Position, position};
 pub use recurrence::{
     Adjoint, AffineMap, Gated, MaxPlus, MaxPlusAdjoint, MaxPlusGradient, Recurrence, RecurrenceGradient, max_plus,
     recurrence, recurrence_in,

@@ -25,7 +25,7 @@ use scan_codegen::{
 use scan_runtime::{nvrtc, ops};
 use scan_tests::{
     checked::render,
-    gallery::{self, Example, visit_gallery},
+    gallery::{self, Example, visit_gallery, visit_sums},
     lexers::visit_lexers,
     operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
 };
@@ -381,6 +381,7 @@ fn main() -> ExitCode {
     count.visit::<MatrixProduct<8>>("8 × 8 matrix of u32");
     count.visit::<CountersSum>("64 counters");
     visit_gallery(&mut count);
+    visit_sums(&mut count);
     visit_lexers(&mut count);
     if count.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

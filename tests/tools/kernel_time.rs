@@ -17,7 +17,7 @@ use scan_runtime::{ScanElement, nvrtc, ops};
 use scan_tests::{
     checked::render,
     cubin::Cubin,
-    gallery::{self, Example, visit_gallery},
+    gallery::{self, Example, visit_gallery, visit_sums},
     lexers::visit_lexers,
     operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
 };
@@ -143,6 +143,7 @@ fn main() -> ExitCode {
         time.visit::<MatrixProduct<4>>("4 × 4 matrix of u32");
     }
     visit_gallery(&mut time);
+    visit_sums(&mut time);
     visit_lexers(&mut time);
     if time.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -29,7 +29,7 @@ use std::{
 use rayon::ThreadPoolBuilder;
 use scan_runtime::{Scan, ScanElement, ScanOp, Scanner, ops};
 use scan_tests::{
-    gallery::{Example, Visitor, compare, visit_gallery},
+    gallery::{Example, Visitor, compare, visit_gallery, visit_sums},
     operators::{Affine, compose, mixed},
 };
 
@@ -53,6 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     bench.head();
     visit_gallery(&mut bench);
+    visit_sums(&mut bench);
+    bench.sums();
     bench.lexer()?;
     bench.lines();
     bench.arrays();
@@ -118,6 +120,35 @@ impl Bench {
         places.check(name, &mut self.failed, |output| plain_loop(&of_loop, input, output), same);
         let ours = |len: usize| ours_once(&scan, black_box(&input[..len]), black_box(places.first(len)));
         let loops = |len: usize| plain_loop(&of_loop, black_box(&input[..len]), black_box(places.first(len)));
+        self.row(name, &LENGTHS, &ours, &loops);
+    }
+
+    /// More exact sums beside the loop that adds in the type of the elements.
+    fn sums(&mut self) {
+        let single: Vec<f32> = (0..MOST).map(|i| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5).collect();
+        let double: Vec<f64> = single.iter().map(|&x| x.into()).collect();
+        self.beside_sum("sum_in f64, beside a sum in f32", ops::sum_in::<f64, f32>(), &single, |a, b| a + b);
+        self.beside_sum("compensated_sum, beside a sum in f32", ops::compensated_sum(), &single, |a, b| a + b);
+        self.beside_sum("compensated_sum, beside a sum in f64", ops::compensated_sum(), &double, |a, b| a + b);
+        self.beside_sum("exact_sum, beside a sum in f32", ops::exact_sum(), &single, |a, b| a + b);
+    }
+
+    fn beside_sum<T: ScanElement, Op: ScanOp<Input = T, Output = T>>(
+        &mut self,
+        name: &str,
+        op: Op,
+        input: &[T],
+        add: impl Fn(T, T) -> T + Copy + Sync,
+    ) {
+        if !self.wants(name) {
+            return;
+        }
+        let scan = Scanner::cpu().scan(op);
+        let places = Outputs::of(&scan, input);
+        let loops = |input: &[T], output: &mut [T]| plain_lines(input, output, add, usize::MAX, false);
+        places.check(name, &mut self.failed, |output| loops(input, output), |a, b| compare(a, b, 1e-4));
+        let ours = |len: usize| ours_once(&scan, black_box(&input[..len]), black_box(places.first(len)));
+        let loops = |len: usize| loops(black_box(&input[..len]), black_box(places.first(len)));
         self.row(name, &LENGTHS, &ours, &loops);
     }
 
