@@ -3,7 +3,7 @@
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them,
 //! `default` the planner's shapes only; `trace` (the cycles of each phase of look-ahead), `lengths`, `views` (that begin
 //! anywhere, and in place), `axis` (scans along an axis), `rows` (an initial value and a total for each), `ranges`
-//! (reductions of them), `operators`
+//! (reductions of them), `training` (recurrences, forward and backward), `operators`
 //! (those of the gallery, `variants` of them, shapes of look-ahead warps in `turns`, other `carries`, only the `longest`
 //! inputs) and `segments` ask for more; `compile` compiles the kernels of `trace` and needs no device. What a shape gives
 //! is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median of several
@@ -17,6 +17,8 @@ mod operators;
 mod rows;
 #[path = "engine/segments.rs"]
 mod segments;
+#[path = "engine/training.rs"]
+mod training;
 
 use std::{error::Error, sync::Arc};
 
@@ -198,6 +200,9 @@ fn main() -> Outcome {
     }
     if asked_for("reductions") {
         return rows::reductions_of_all(&scanner);
+    }
+    if asked_for("training") {
+        return training::all(&scanner);
     }
     if asked_for("rows") {
         return rows::sweep_all(&scanner);
