@@ -22,6 +22,9 @@ const APART_BYTES: usize = 1 << 9;
 /// Bytes of a row below which another thread is not worth while.
 const LEAST_BYTES: usize = 1 << 8;
 
+/// Elements of a column from which on it is scanned alone, if they lie side by side, in either direction: as a row.
+const LONG_ROW: u64 = 32;
+
 /// Elements of an array below which it is not worth while to wake other threads.
 const SHARED: usize = 1 << 14;
 
@@ -129,7 +132,8 @@ fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     let bytes = if strides[..2] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * threads);
-    let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
+    let is_row = layout.length() >= LONG_ROW && layout.steps().iter().all(|step| [1, usize::MAX].contains(step));
+    let most = if is_row { 1 } else { (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1) };
     let along = |start: [usize; 3], strides: [usize; 3], index: usize| {
         [0, 1, 2].map(|array: usize| place(start[array], index, strides[array]))
     };
@@ -186,18 +190,30 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 }
             }
         }
-        let strides = [strip.strides[0], strip.strides[1]];
-        let columns: Columns<Op, M> = of(self.kind, self.order, const { &loops_by_hand!(columns::<Op, M>) });
-        for row in rows {
-            let (input, output) = self.row(strip, row);
-            // SAFETY: as above.
-            unsafe { columns(self.op, self.memory, input, output, strides, &mut carries) };
+        if rows.is_empty() {
+            return self.write_totals(strip, carries);
         }
-        if let Some(totals) = self.values.totals {
-            for (column, carry) in carries.into_iter().enumerate() {
-                // SAFETY: as above.
-                unsafe { totals.add(value_at(column)).write(carry) };
-            }
+        let rows = Rows {
+            first: self.row(strip, rows.start),
+            // The bits of a negative number, towards the front of the memory, where the scan is reversed.
+            steps: match self.order {
+                Order::Forward => self.steps,
+                Order::Reversed => self.steps.map(usize::wrapping_neg),
+            },
+            count: rows.len(),
+            strides: [strip.strides[0], strip.strides[1]],
+        };
+        let columns: Columns<Op, M> = of(self.kind, self.order, const { &loops_by_hand!(columns::<Op, M>) });
+        // SAFETY: as above.
+        unsafe { columns(self.op, self.memory, rows, &mut carries) };
+        self.write_totals(strip, carries);
+    }
+
+    fn write_totals(&self, strip: &Strip, carries: Vec<Op::Carry>) {
+        let Some(totals) = self.values.totals else { return };
+        for (column, carry) in carries.into_iter().enumerate() {
+            // SAFETY: the totals have room for each column, and no other strip has these.
+            unsafe { totals.add(place(strip.first[2], column, strip.strides[2])).write(carry) };
         }
     }
 
@@ -208,11 +224,21 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     }
 }
 
-/// A loop over neighbouring elements of a row: operator, memory, the first input and the first output, the strides from
-/// one column to the next, and the carries. Rust 1.88 finds no common type of the loops unless it is written.
-type Columns<Op, M> = unsafe fn(&Op, M, usize, usize, [usize; 2], &mut [<Op as ScanOp>::Carry]);
+/// The rows of a strip, in the order in which they are scanned: where the first one begins in the input and in the
+/// output, the steps to the next one, how many they are, and the strides from one column to the next.
+#[derive(Clone, Copy)]
+struct Rows {
+    first: (usize, usize),
+    steps: [usize; 2],
+    count: usize,
+    strides: [usize; 2],
+}
 
-/// Scans neighbouring elements of a row.
+/// A loop over the rows of a strip: operator, memory, the rows, and the carry of each column. Rust 1.88 finds no common
+/// type of the loops unless it is written.
+type Columns<Op, M> = unsafe fn(&Op, M, Rows, &mut [<Op as ScanOp>::Carry]);
+
+/// Scans the rows of a strip.
 ///
 /// A function of its own, and not of the job: so the compiler knows that no result is written to the operator or to the
 /// carries, and takes several columns at a time.
@@ -223,39 +249,39 @@ type Columns<Op, M> = unsafe fn(&Op, M, usize, usize, [usize; 2], &mut [<Op as S
 unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
-    input: usize,
-    output: usize,
-    strides: [usize; 2],
+    rows: Rows,
     carries: &mut [Op::Carry],
 ) {
-    // SAFETY: the caller vouches for the strip.
-    unsafe {
-        match strides {
-            // Inlined with these strides, so that vector registers are used.
-            [1, 1] => inlined_columns::<Op, M, EXCLUSIVE, REVERSED>(op, memory, input, output, [1, 1], carries),
-            _ => inlined_columns::<Op, M, EXCLUSIVE, REVERSED>(op, memory, input, output, strides, carries),
-        }
-    }
-}
-
-/// Each element is read before its result is written.
-#[inline(always)]
-unsafe fn inlined_columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
-    op: &Op,
-    memory: M,
-    input: usize,
-    output: usize,
-    strides: [usize; 2],
-    carries: &mut [Op::Carry],
-) {
-    for (k, carry) in carries.iter_mut().enumerate() {
-        let before = *carry;
-        // SAFETY: the caller vouches for the strip.
+    let Rows { first: (input, output), steps, count, strides } = rows;
+    let advance = |before: Op::Carry, input: usize, output: usize| {
+        // SAFETY: the caller vouches for the strip. Each element is read before its result is written.
         unsafe {
-            let next = memory.read(place(input, k, strides[0]));
+            let next = memory.read(input);
             let (after, result) = if REVERSED { op.advance_back(before, next) } else { op.advance(before, next) };
-            *carry = after;
-            memory.write(place(output, k, strides[1]), if EXCLUSIVE { op.project(before) } else { result });
+            memory.write(output, if EXCLUSIVE { op.project(before) } else { result });
+            after
+        }
+    };
+    // The carry of one column is kept in a register.
+    if let [carry] = carries {
+        let mut last = *carry;
+        for row in 0..count {
+            last = advance(last, place(input, row, steps[0]), place(output, row, steps[1]));
+        }
+        *carry = last;
+        return;
+    }
+    for row in 0..count {
+        let (input, output) = (place(input, row, steps[0]), place(output, row, steps[1]));
+        // With strides that are known, vector registers are used.
+        if strides == [1, 1] {
+            for (k, carry) in carries.iter_mut().enumerate() {
+                *carry = advance(*carry, place(input, k, 1), place(output, k, 1));
+            }
+        } else {
+            for (k, carry) in carries.iter_mut().enumerate() {
+                *carry = advance(*carry, place(input, k, strides[0]), place(output, k, strides[1]));
+            }
         }
     }
 }

@@ -68,42 +68,6 @@ fn product(a: Matrix, b: Matrix) -> Matrix {
     c
 }
 
-/// A gate and a token of a recurrence.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Gated {
-    gate: f32,
-    token: f32,
-}
-
-/// `h = gate · h + token`.
-struct Recurrence;
-
-#[scan_op]
-impl ScanOp for Recurrence {
-    type Input = Gated;
-    type State = Affine;
-    type Carry = f32;
-    type Output = f32;
-    const IDENTITY: Affine = Affine { a: 1.0, b: 0.0 };
-    const START: f32 = 0.0;
-    fn lift(x: Gated) -> Affine {
-        Affine { a: x.gate, b: x.token }
-    }
-    fn combine(f: Affine, g: Affine) -> Affine {
-        Affine { a: f.a * g.a, b: g.a * f.b + g.b }
-    }
-    fn apply(f: Affine, h: f32) -> f32 {
-        f.a * h + f.b
-    }
-    fn step(h: f32, x: Gated) -> f32 {
-        x.gate * h + x.token
-    }
-    fn project(h: f32) -> f32 {
-        h
-    }
-}
-
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome {
@@ -311,9 +275,9 @@ impl Bench {
             }
             let (gates, tokens) = (stream.alloc_zeros::<f32>(len)?, stream.alloc_zeros::<f32>(len)?);
             let mut output = stream.alloc_zeros::<f32>(len)?;
-            let scan = world.scanner().scan(Recurrence);
+            let scan = world.scanner().scan(ops::recurrence::<f32>());
             let axis = Axis::of(&shape, axis)?;
-            let across = || -> Across<'_, Recurrence, _> { scan.across(world).along(axis.clone()) };
+            let across = || -> Across<'_, ops::Recurrence<f32>, _> { scan.across(world).along(axis.clone()) };
             let time = self.time(|| across().run_into((&gates, &tokens), &mut output))?;
             self.print(name, len, 20, time);
         }
