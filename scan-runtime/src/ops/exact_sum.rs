@@ -78,8 +78,9 @@ impl From<f32> for Accumulator {
 /// # Costs
 ///
 /// The state is an [`Accumulator`] of 48 bytes, and an addition is one of 352 bits, so that a scan is slower than one of
-/// plain sums. [`compensated_sum`](super::compensated_sum()) and [`sum_in::<f64, f32>`](super::sum_in()) cost less, and
-/// lose less than plain sums.
+/// plain sums: one thread of the CPU takes about twenty times as long as a loop that adds in `f32`, 9 ns for each of 1,000
+/// elements (`cargo bench -p scan-tests --bench loops -- exact_sum`). [`compensated_sum`](super::compensated_sum()) takes
+/// eleven times as long as that loop, and [`sum_in::<f64, f32>`](super::sum_in()) about as long.
 ///
 /// # Other types
 ///
@@ -107,6 +108,7 @@ impl ScanOp for ExactSum {
     type State = Accumulator;
     type Output = f32;
     const IDENTITY: Accumulator = Accumulator::ZERO;
+    #[inline]
     fn lift(x: f32) -> Accumulator {
         let bits = x.to_bits();
         let exponent = bits >> 23 & 255;
@@ -163,6 +165,7 @@ impl ScanOp for ExactSum {
             kinds: if exponent == 255 { not_finite } else { finite },
         }
     }
+    #[inline]
     fn combine(a: Accumulator, b: Accumulator) -> Accumulator {
         let s0 = a.words[0] as u128 + b.words[0] as u128;
         let s1 = a.words[1] as u128 + b.words[1] as u128 + (s0 >> 64);
@@ -175,6 +178,7 @@ impl ScanOp for ExactSum {
             kinds: a.kinds | b.kinds,
         }
     }
+    #[inline]
     fn project(sum: Accumulator) -> f32 {
         // The magnitude: the complement and one, of a negative sum.
         let negative = sum.high >> 31 == 1;

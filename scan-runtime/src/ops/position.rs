@@ -57,12 +57,15 @@ impl ScanOp for Position {
     type State = Found;
     type Output = Nullable<u64>;
     const IDENTITY: Found = Found { len: 0, before: 0 };
+    #[inline]
     fn lift(x: bool) -> Found {
         Found { len: 1, before: if x { 0 } else { 1 } }
     }
+    #[inline]
     fn combine(a: Found, b: Found) -> Found {
         Found { len: a.len + b.len, before: if a.before < a.len { a.before } else { a.len + b.before } }
     }
+    #[inline]
     fn project(found: Found) -> Nullable<u64> {
         Nullable { value: found.before, valid: found.before < found.len }
     }
