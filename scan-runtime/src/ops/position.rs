@@ -13,8 +13,8 @@ pub struct Found {
     pub before: u64,
 }
 
-/// The index of the first `true`, as [`Iterator::position`]. With [`map`](super::map()), of the first element for which a
-/// function holds.
+/// The index of the first `true`, as [`Iterator::position`]. With [`map`](super::map()), of the first element for which
+/// a function holds.
 ///
 /// The output is [`Nullable`]: `valid` if there is one, and then `value` is its index, from 0 on. Where there is none,
 /// `value` is the number of elements.
@@ -40,9 +40,9 @@ pub struct Found {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// A reduction by rows, keys or offsets gives the index within each segment. The result of a scan is that of the elements so
-/// far; in a reversed scan it counts from the element of the result on. The initial value counts as elements that come
-/// before: the total of a chunk is the initial value of the next.
+/// A reduction by rows, keys or offsets gives the index within each segment. The result of a scan is that of the
+/// elements so far; in a reversed scan it counts from the element of the result on. The initial value counts as
+/// elements that come before: the total of a chunk is the initial value of the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position;
 
