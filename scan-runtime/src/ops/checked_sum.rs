@@ -38,11 +38,12 @@ where
     }
 }
 
-/// The sum of integers of up to 64 bits, each with whether it fits their type. A sum that does not is no error: the scan
-/// goes on, and a later sum may fit again.
+/// The sum of integers of up to 64 bits, each with whether it fits their type. A sum that does not is no error: the
+/// scan goes on, and a later sum may fit again.
 ///
-/// The outputs are [`Nullable`]: `valid` where the exact sum of the elements so far is a value of `T`. `value` is the sum
-/// modulo 2ⁿ, with `n` the bits of `T`, as that of a plain [`sum`](super::sum). The total says whether all of them fit:
+/// The outputs are [`Nullable`]: `valid` where the exact sum of the elements so far is a value of `T`. `value` is the
+/// sum modulo 2ⁿ, with `n` the bits of `T`, as that of a plain [`sum`](super::sum). The total says whether all of them
+/// fit:
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops, scan_fn};
@@ -65,8 +66,8 @@ where
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// What fits is a property of the exact sums, so that it is the same for every grouping, on every device. The total
-/// has the extremes of all sums, in 128 bits; it cannot have the place of the first that does not fit, because a part of
+/// What fits is a property of the exact sums, so that it is the same for every grouping, on every device. The total has
+/// the extremes of all sums, in 128 bits; it cannot have the place of the first that does not fit, because a part of
 /// the input would have to know it for every sum before that part. A second pass over `valid` finds it, in the same
 /// memory, by [`position`](super::position()).
 ///
@@ -74,8 +75,8 @@ where
 /// total of the last chunk is about all of them. A reversed scan adds suffixes, of which the total has the extremes of
 /// prefixes: use the outputs there.
 ///
-/// There is none of 128 bits, and no product, whose exact values have no bound. Floats report overflow as infinities and
-/// NaN, which stay: [`position`](super::position()) finds the first of them.
+/// There is none of 128 bits, and no product, whose exact values have no bound. Floats report overflow as infinities
+/// and NaN, which stay: [`position`](super::position()) finds the first of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckedSum<T>(PhantomData<T>);
 

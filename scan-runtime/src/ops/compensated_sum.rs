@@ -52,13 +52,13 @@ pub struct Compensated<T> {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// Each addition of two partial sums has a relative error of at most 3·u² to first order, where `u` is 2⁻²⁴ for `f32` and
-/// 2⁻⁵³ for `f64`. A result of `n` elements is off by at most u·|exact sum| + 3·n·u²·(sum of their magnitudes): by half a
-/// unit in the last place, unless nearly all of the magnitudes cancel. An error of plain [`sum`](super::sum) may be
-/// n·u·(sum of the magnitudes).
+/// Each addition of two partial sums has a relative error of at most 3·u² to first order, where `u` is 2⁻²⁴ for `f32`
+/// and 2⁻⁵³ for `f64`. A result of `n` elements is off by at most u·|exact sum| + 3·n·u²·(sum of their magnitudes): by
+/// half a unit in the last place, unless nearly all of the magnitudes cancel. An error of plain [`sum`](super::sum) may
+/// be n·u·(sum of the magnitudes).
 ///
-/// Additions are still rounded, so that the operator is associative only up to that error, and the last digits of a
-/// sum that cancels may depend on the grouping. The sums of [`exact_sum`](super::exact_sum()) do not, at a higher price.
+/// Additions are still rounded, so that the operator is associative only up to that error, and the last digits of a sum
+/// that cancels may depend on the grouping. The sums of [`exact_sum`](super::exact_sum()) do not, at a higher price.
 /// For `f32`, [`sum_in::<f64, f32>`](super::sum_in()) costs less than this operator where a device has fast `f64`.
 ///
 /// Infinities and NaN are those of a plain sum. A part of finite numbers may [overflow](ScanOp#overflow). A sum of -0.0
@@ -67,9 +67,9 @@ pub struct Compensated<T> {
 /// # Source
 ///
 /// The addition is algorithm 6 of M. Joldes, J.-M. Muller and V. Popescu, *Tight and Rigorous Error Bounds for Basic
-/// Building Blocks of Double-Word Arithmetic*, ACM Transactions on Mathematical Software 44(2), 2017, of which algorithm
-/// 4 adds a single number. T. Ogita, S. M. Rump and S. Oishi, *Accurate Sum and Dot Product*, SIAM Journal on Scientific
-/// Computing 26(6), 2005, compare such sums.
+/// Building Blocks of Double-Word Arithmetic*, ACM Transactions on Mathematical Software 44(2), 2017, of which
+/// algorithm 4 adds a single number. T. Ogita, S. M. Rump and S. Oishi, *Accurate Sum and Dot Product*, SIAM Journal on
+/// Scientific Computing 26(6), 2005, compare such sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompensatedSum<T>(PhantomData<T>);
 

@@ -51,7 +51,8 @@ impl From<f32> for Accumulator {
     }
 }
 
-/// The sum of `f32`, each result the exact sum of the elements so far, rounded once, to the nearest `f32`, ties to even.
+/// The sum of `f32`, each result the exact sum of the elements so far, rounded once, to the nearest `f32`, ties to
+/// even.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -71,28 +72,30 @@ impl From<f32> for Accumulator {
 /// - partial sums do not [overflow](ScanOp#overflow): `[f32::MAX, f32::MAX, -f32::MAX]` has the results `MAX`, ∞ and
 ///   `MAX`.
 ///
-/// Infinities and NaN are as in IEEE 754: after ∞ all results are ∞, until -∞ comes; after both, or after a NaN, all are
-/// NaN, with the bits of `f32::NAN`. A sum that is zero is 0.0; it is -0.0 where all elements are -0.0. The sum of
+/// Infinities and NaN are as in IEEE 754: after ∞ all results are ∞, until -∞ comes; after both, or after a NaN, all
+/// are NaN, with the bits of `f32::NAN`. A sum that is zero is 0.0; it is -0.0 where all elements are -0.0. The sum of
 /// nothing is 0.0. Subnormal numbers count as all others.
 ///
 /// # Costs
 ///
-/// The state is an [`Accumulator`] of 48 bytes, and an addition is one of 352 bits, so that a scan is slower than one of
-/// plain sums. [`compensated_sum`](super::compensated_sum()) and [`sum_in::<f64, f32>`](super::sum_in()) cost less, and
-/// lose less than plain sums.
+/// The state is an [`Accumulator`] of 48 bytes, and an addition is one of 352 bits, so that a scan is slower than one
+/// of plain sums: one thread of the CPU takes about twenty times as long as a loop that adds in `f32`, 9 ns for each of
+/// 1,000 elements (`cargo bench -p scan-tests --bench loops -- exact_sum`).
+/// [`compensated_sum`](super::compensated_sum()) takes eleven times as long as that loop, and
+/// [`sum_in::<f64, f32>`](super::sum_in()) about as long.
 ///
 /// # Other types
 ///
-/// Elements are `f32`. Numbers of 16 bits are added by a [`map`](super::map()) that converts them, which is exact. There
-/// is no exact sum of `f64`: its accumulator would have 2,098 bits and the sign, and some for the number of elements,
-/// which is more than the 256 bytes that an element may have.
+/// Elements are `f32`. Numbers of 16 bits are added by a [`map`](super::map()) that converts them, which is exact.
+/// There is no exact sum of `f64`: its accumulator would have 2,098 bits and the sign, and some for the number of
+/// elements, which is more than the 256 bytes that an element may have.
 ///
 /// # Source
 ///
-/// U. W. Kulisch, *Computer Arithmetic and Validity*, de Gruyter, 2nd edition, 2013 (the accumulator); R. M. Neal, *Fast
-/// Exact Summation Using Small and Large Superaccumulators*, arXiv:1505.05571, 2015; C. Collange, D. Defour, S. Graillat
-/// and R. Iakymchuk, *Numerical Reproducibility for the Parallel Reduction on Multi- and Many-Core Architectures*,
-/// Parallel Computing 49, 2015.
+/// U. W. Kulisch, *Computer Arithmetic and Validity*, de Gruyter, 2nd edition, 2013 (the accumulator); R. M. Neal,
+/// *Fast Exact Summation Using Small and Large Superaccumulators*, arXiv:1505.05571, 2015; C. Collange, D. Defour, S.
+/// Graillat and R. Iakymchuk, *Numerical Reproducibility for the Parallel Reduction on Multi- and Many-Core
+/// Architectures*, Parallel Computing 49, 2015.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExactSum;
 
@@ -107,6 +110,7 @@ impl ScanOp for ExactSum {
     type State = Accumulator;
     type Output = f32;
     const IDENTITY: Accumulator = Accumulator::ZERO;
+    #[inline]
     fn lift(x: f32) -> Accumulator {
         let bits = x.to_bits();
         let exponent = bits >> 23 & 255;
@@ -163,6 +167,7 @@ impl ScanOp for ExactSum {
             kinds: if exponent == 255 { not_finite } else { finite },
         }
     }
+    #[inline]
     fn combine(a: Accumulator, b: Accumulator) -> Accumulator {
         let s0 = a.words[0] as u128 + b.words[0] as u128;
         let s1 = a.words[1] as u128 + b.words[1] as u128 + (s0 >> 64);
@@ -175,6 +180,7 @@ impl ScanOp for ExactSum {
             kinds: a.kinds | b.kinds,
         }
     }
+    #[inline]
     fn project(sum: Accumulator) -> f32 {
         // The magnitude: the complement and one, of a negative sum.
         let negative = sum.high >> 31 == 1;

@@ -13,8 +13,8 @@ pub struct Found {
     pub before: u64,
 }
 
-/// The index of the first `true`, as [`Iterator::position`]. With [`map`](super::map()), of the first element for which a
-/// function holds.
+/// The index of the first `true`, as [`Iterator::position`]. With [`map`](super::map()), of the first element for which
+/// a function holds.
 ///
 /// The output is [`Nullable`]: `valid` if there is one, and then `value` is its index, from 0 on. Where there is none,
 /// `value` is the number of elements.
@@ -40,9 +40,9 @@ pub struct Found {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// A reduction by rows, keys or offsets gives the index within each segment. The result of a scan is that of the elements so
-/// far; in a reversed scan it counts from the element of the result on. The initial value counts as elements that come
-/// before: the total of a chunk is the initial value of the next.
+/// A reduction by rows, keys or offsets gives the index within each segment. The result of a scan is that of the
+/// elements so far; in a reversed scan it counts from the element of the result on. The initial value counts as
+/// elements that come before: the total of a chunk is the initial value of the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position;
 
@@ -57,12 +57,15 @@ impl ScanOp for Position {
     type State = Found;
     type Output = Nullable<u64>;
     const IDENTITY: Found = Found { len: 0, before: 0 };
+    #[inline]
     fn lift(x: bool) -> Found {
         Found { len: 1, before: if x { 0 } else { 1 } }
     }
+    #[inline]
     fn combine(a: Found, b: Found) -> Found {
         Found { len: a.len + b.len, before: if a.before < a.len { a.before } else { a.len + b.before } }
     }
+    #[inline]
     fn project(found: Found) -> Nullable<u64> {
         Nullable { value: found.before, valid: found.before < found.len }
     }

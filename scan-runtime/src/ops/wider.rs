@@ -170,9 +170,9 @@ operators! {
     /// - Integers wrap around in the wide type. A narrow result is the sum modulo 2ⁿ, with `n` its bits, which plain
     ///   [`sum`](super::sum) gives as well.
     /// - Floats are rounded to `W` at each addition, and once more, to the nearest, to a narrow result (from `f64` to
-    ///   16 bits in two steps, by `f32`). A narrow result beyond the range of its type is ±∞. Where all partial sums are
-    ///   exact in `W`, the bits are the same on every device. Elsewhere they depend on the grouping, as those of any
-    ///   sum of floats.
+    ///   16 bits in two steps, by `f32`). A narrow result beyond the range of its type is ±∞. Where all partial sums
+    ///   are exact in `W`, the bits are the same on every device. Elsewhere they depend on the grouping, as those of
+    ///   any sum of floats.
     ///
     /// Plain [`sum`](super::sum) adds in the type of its elements on every device: `f16` and `bf16` are rounded at each
     /// addition. A GPU adds sums of groups, which are as large as each other, so that it loses less than a loop: of

@@ -233,8 +233,8 @@ fn exact_sums_are_rounded_correctly() {
     }
 }
 
-/// The smallest number decides between two neighbours, however far below them it is, and where it does not, the even one
-/// is taken.
+/// The smallest number decides between two neighbours, however far below them it is, and where it does not, the even
+/// one is taken.
 #[test]
 fn exact_sums_round_ties_to_even_and_lose_no_bit() {
     let sums = Scanner::cpu().scan(ops::exact_sum());
