@@ -26,10 +26,11 @@ pub struct AffineMap<T> {
     pub b: T,
 }
 
-/// The recurrence h[t] = a[t]·h[t−1] + x[t], as gated linear recurrences and diagonal state-space models have it.
+/// The recurrence `h[t] = a[t]·h[t−1] + x[t]`, as gated linear recurrences and diagonal state-space models have it.
 ///
-/// The input is a struct of a and x: an array of these, or a tuple of two arrays. The state is a number of the type `W`,
-/// into which the inputs are converted, and which the total and an initial value have; without one it begins with 0.
+/// The input is a struct of a and x: an array of these, or a tuple of two arrays. The state is a number of the type
+/// `W`, into which the inputs are converted, and which the total and an initial value have; without one it begins with
+/// 0.
 ///
 /// ```
 /// use scan_runtime::{Axis, Scanner, ops};
@@ -48,8 +49,9 @@ pub struct AffineMap<T> {
 /// One gate for all channels of a head is `arrays::strided(&a, &[steps, 1, 0])` in place of `&a`, with the strides of
 /// the gates along each dimension: an item is read where it is, and nothing is repeated in memory.
 ///
-/// Numbers narrower than the state are [`recurrence_in::<f32, bf16>()`](recurrence_in), whose results are narrow, or after
-/// [`wide`](Recurrence::wide) as wide as the state. Of integers a recurrence wraps around, as polynomial hashes do.
+/// Numbers narrower than the state are [`recurrence_in::<f32, bf16>()`](recurrence_in), whose results are narrow, or
+/// after [`wide`](Recurrence::wide) as wide as the state. Of integers a recurrence wraps around, as polynomial hashes
+/// do.
 ///
 /// Factors larger than 1 may [overflow](ScanOp#overflow) in a scan where a loop does not.
 ///
@@ -133,19 +135,20 @@ impl<W: Wider<N>, N: Number, O: Narrower<W>> ScanOp for Recurrence<W, N, O> {
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Adjoint<N, O = N> {
-    /// The gate a[t] of the step.
+    /// The gate `a[t]` of the step.
     pub a: N,
-    /// The state h[t−1] before the step.
+    /// The state `h[t−1]` before the step.
     pub before: O,
-    /// The gradient of the loss with respect to the step's result h[t].
+    /// The gradient of the loss with respect to the step's result `h[t]`.
     pub gradient: O,
 }
 
 /// The gradient of a [`Recurrence`]: a reversed scan that gives the gradients of the gates and of the terms.
 ///
-/// With λ[t] the gradient of the loss with respect to the state h[t] in all, the result's own gradient g[t] and what
-/// comes back from later steps: λ[t] = g[t] + a[t+1]·λ[t+1]. The results are da[t] = λ[t]·h[t−1] and dx[t] = λ[t]; the
-/// carry is a[t]·λ[t]. So an initial value is the gradient of the final state, and the total that of the initial state.
+/// With `λ[t]` the gradient of the loss with respect to the state `h[t]` in all, the result's own gradient `g[t]` and
+/// what comes back from later steps: `λ[t] = g[t] + a[t+1]·λ[t+1]`. The results are `da[t] = λ[t]·h[t−1]` and
+/// `dx[t] = λ[t]`; the carry is `a[t]·λ[t]`. So an initial value is the gradient of the final state, and the total that of the
+/// initial state.
 ///
 /// ```
 /// use scan_runtime::{Axis, Scanner, arrays, ops};
@@ -202,8 +205,8 @@ impl<W: Wider<N> + Wider<O>, N: Narrower<W>, O: Number> ScanOp for RecurrenceGra
     }
 }
 
-/// The recurrence h[t] = max(h[t−1] + a[t], x[t]), which is linear in the max-plus algebra: the best score of a path that
-/// goes on or begins here, a peak that decays, the time at which a job of a queue ends. `T` is `f32` or `f64`.
+/// The recurrence `h[t] = max(h[t−1] + a[t], x[t])`, which is linear in the max-plus algebra: the best score of a path
+/// that goes on or begins here, a peak that decays, the time at which a job of a queue ends. `T` is `f32` or `f64`.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -245,18 +248,18 @@ impl<T> MaxPlus<T> {
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxPlusAdjoint<T> {
-    /// The term a[t] of the step,
+    /// The term `a[t]` of the step,
     pub a: T,
-    /// and x[t].
+    /// and `x[t]`.
     pub x: T,
-    /// The state h[t−1] before the step.
+    /// The state `h[t−1]` before the step.
     pub before: T,
-    /// The gradient of the loss with respect to the step's result h[t].
+    /// The gradient of the loss with respect to the step's result `h[t]`.
     pub gradient: T,
 }
 
 /// The gradient of a [`MaxPlus`], a reversed scan: each step's gradient goes to the larger one of its two sides, to the
-/// state before and a[t] where both are equal. Values and totals are as those of a [`RecurrenceGradient`].
+/// state before and `a[t]` where both are equal. Values and totals are as those of a [`RecurrenceGradient`].
 ///
 /// ```
 /// use scan_runtime::{Scanner, arrays, ops};
