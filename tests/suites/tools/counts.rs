@@ -12,7 +12,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// Compares a file with what it should be, or writes it where that is asked for.
-fn check(name: &str, expected: &str) {
+pub(crate) fn check(name: &str, expected: &str) {
     let path = path(name);
     if env::var_os("UPDATE_COUNTS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

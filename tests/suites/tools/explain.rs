@@ -22,8 +22,7 @@ fn network(block: BlockScan, carry: Carry, kind: ScanKind, length: u64) -> (Prog
     let trace = program.verify(&Emulator::new(2).trace(), &input).unwrap().trace.unwrap();
     let padded = block.network.is_padded() && !block.coarsened;
     let position = move |slot: u64| if padded { slot - slot / 33 } else { slot };
-    let one_tile = length <= u64::from(program.plan.tile);
-    let network = NetworkTrace::new(trace, length, one_tile.then_some(&position));
+    let network = NetworkTrace::new(trace, length, program.plan.tile, &position);
     (program, network)
 }
 

@@ -139,6 +139,6 @@ pub fn network_picture(network: Network) -> Result<String, EmulatorError> {
     let program = Program::new(ops::sum::<u32>(), ScanKind::Inclusive, None, &overrides)?;
     let input: Vec<u32> = (0..16).collect();
     let run = program.verify(&Emulator::new(1).trace(), &input)?;
-    let network = NetworkTrace::new(run.trace.unwrap_or_default(), 16, Some(&|slot| slot));
+    let network = NetworkTrace::new(run.trace.unwrap_or_default(), 16, program.plan.tile, &|slot| slot);
     Ok(picture(&network, &title(block, 16, &network)))
 }
