@@ -40,4 +40,5 @@ fn pictures_in_the_docs_are_those_drawn_now() {
     check("docs/kogge_stone.svg", &network_picture(Network::KoggeStone).unwrap());
     let brent_kung = Network::BrentKung { workers: Workers::Contiguous, padded: false };
     check("docs/brent_kung.svg", &network_picture(brent_kung).unwrap());
+    check("docs/blelloch.svg", &network_picture(Network::Blelloch { padded: false }).unwrap());
 }

@@ -31,6 +31,8 @@ pub struct Move {
     pub from: Option<u64>,
     /// to this one.
     pub to: u64,
+    /// What it covers.
+    pub covered: Interval,
     /// The event of its value.
     pub event: EventNumber,
 }
@@ -216,11 +218,8 @@ impl NetworkTrace {
                         && (!is_result || origin.column.is_some())
                     {
                         let from = origin.column;
-                        rows.step(here, (*of_thread).max(1), Kind::Network).moves.push(Move {
-                            from,
-                            to,
-                            event: *value,
-                        });
+                        let one = Move { from, to, covered: origin.covers, event: *value };
+                        rows.step(here, (*of_thread).max(1), Kind::Network).moves.push(one);
                     }
                     if is_result {
                         let index = spot.index.unsigned_abs();

@@ -206,7 +206,10 @@ where
         if !network.is_whole() {
             return Err("what blocks tell each other by messages cannot be drawn: choose a length of one tile".into());
         }
-        fs::write(path, picture(&network, &title(arguments.strategy().block, length, &network)))?;
+        fs::write(
+            path,
+            picture(&network, &title(arguments.strategy().block, length, &network), a_thread.max(1) as u32),
+        )?;
         println!("\ndrawn into {}", path.display());
     }
     if let Some(path) = &arguments.html {
