@@ -55,6 +55,8 @@ enum Part {
     Miri,
     /// The GPU tests, where there is a GPU.
     Gpu,
+    /// Each step of `docs/explorer.html` in Chromium, where it is installed.
+    Browser,
 }
 
 /// What has become of a part.
@@ -142,6 +144,7 @@ impl Run<'_> {
                 Ok(_) => self.all([self.cargo("test --release -p scan-tests --features gpu --test gpu")]),
                 Err(_) => Ok(Outcome::LeftOut("no usable GPU")),
             },
+            Part::Browser => self.browser(),
         }
     }
 
@@ -180,6 +183,32 @@ impl Run<'_> {
         let flags = "-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-num-cpus=4";
         miri.env("MIRIFLAGS", flags);
         self.all([miri])
+    }
+
+    /// The page itself goes through all its steps, and says so in its title.
+    fn browser(&self) -> Result<Outcome, String> {
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let Some(name) = names.into_iter().find(|name| self.answers(Command::new(name).arg("--version"))) else {
+            return Ok(Outcome::LeftOut("no Chromium"));
+        };
+        let page = format!("file://{}#check", self.workspace.join("docs/explorer.html").display());
+        let mut browser = Command::new(name);
+        browser.args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=60000",
+            "--dump-dom",
+            &page,
+        ]);
+        let output = browser.output().map_err(|error| format!("{name}: {error}"))?;
+        let shown = String::from_utf8_lossy(&output.stdout);
+        let title = shown.split("<title>").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or_default();
+        println!("{title}");
+        match title.ends_with("steps are as recorded") {
+            true => Ok(Outcome::Passed),
+            false => Ok(Outcome::Failed(format!("a step of docs/explorer.html: `{title}`; open {page} in a browser"))),
+        }
     }
 
     /// Cargo, which must not be the one of this program's toolchain where another is named.

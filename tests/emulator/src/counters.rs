@@ -104,8 +104,14 @@ impl AddAssign for BankCounters {
 
 impl LaunchCounters {
     /// Takes the logs of a warp's threads, one a thread in their order, and counts. Accesses belong together if they are
-    /// of one line, and in their threads the same number of accesses of that line came before.
-    pub(super) fn count_banks<'a>(&mut self, banks: Banks, logs: impl Iterator<Item = &'a mut BankLog>) {
+    /// of one line, and in their threads the same number of accesses of that line came before. `note` is told each line and
+    /// what it took.
+    pub(super) fn count_banks<'a>(
+        &mut self,
+        banks: Banks,
+        logs: impl Iterator<Item = &'a mut BankLog>,
+        mut note: impl FnMut(u32, BankCounters),
+    ) {
         // (line, occurrence, lane) of each access, sorted so that those of one instruction stand together.
         let mut accesses: Vec<(u32, u32, u32, BankAccess)> = Vec::new();
         for (lane, log) in logs.enumerate() {
@@ -123,6 +129,7 @@ impl LaunchCounters {
             let request = BankCounters { requests: 1, cycles, without_conflicts };
             self.banks += request;
             *self.banks_of_line.entry(together[0].0).or_default() += request;
+            note(together[0].0, request);
         }
     }
 }
@@ -173,7 +180,7 @@ mod tests {
             .map(|lane| vec![BankAccess { line: 1, address: lane * stride * 4, size: 4, align: 4 }])
             .collect();
         let mut counters = LaunchCounters::default();
-        counters.count_banks(banks, logs.iter_mut());
+        counters.count_banks(banks, logs.iter_mut(), |_, _| ());
         counters.banks.cycles
     }
 

@@ -129,7 +129,7 @@ pub use kept::KeptMemory;
 use machine::{Machine, OperandCheck, Shape};
 pub use random::Random;
 pub use target::target_dir;
-pub use trace::{Event, EventNumber, Trace, What};
+pub use trace::{Event, EventNumber, Trace, WarpAccess, What};
 pub use translate::Unsupported;
 
 /// The errors of the emulator.

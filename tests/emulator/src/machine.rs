@@ -9,12 +9,12 @@ use super::{
     callbacks::Origin,
     cluster::{Cluster, Membership},
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
-    fault::{Access, FaultKind, Place},
+    fault::{Access, FaultKind, Place, Spot},
     late::Late,
     memory::{Buffer, Request, View},
     order::{Knowledge, Times, Who, learn},
     random::Random,
-    trace::{Event, EventNumber, Trace, What},
+    trace::{Event, EventNumber, Trace, WarpAccess, What},
 };
 
 /// Set in the number of a shared array; the rest is its declaration's.
@@ -446,6 +446,13 @@ impl Machine {
         self.trace.as_mut().map_or(0, |trace| trace.add(Event { launch, phase, place, what }))
     }
 
+    fn record_atomic(&mut self, buffer: u32, request: &Request, what: impl FnOnce(Spot) -> What) {
+        if self.trace.is_some() {
+            let spot = self.with_buffer(buffer, |buffer, _| buffer.spot(request));
+            self.record(request.line, what(spot));
+        }
+    }
+
     /// Notes an application of the operator, before it happens.
     pub(super) fn apply(
         &mut self,
@@ -471,7 +478,11 @@ impl Machine {
             block.last_phase = Some(block.barriers);
             block.phases += 1;
         }
-        let event = self.record(line, What::Apply { left: left.event, right: right.event });
+        let mut event = 0;
+        if self.trace.is_some() {
+            let operands = [operands.0.to_vec(), operands.1.to_vec()];
+            event = self.record(line, What::Apply { left: left.event, right: right.event, operands });
+        }
         Ok(Origin { depth, event })
     }
 
@@ -497,6 +508,7 @@ impl Machine {
         let mut random = self.random.clone();
         let release = self.load_with(buffer, request, to, Some(&mut random))?;
         self.random = random;
+        self.record_atomic(buffer, request, |spot| What::Load { spot, bytes: to.to_vec() });
         if let Some(release) = release {
             let thread = self.current();
             learn(if acquire { &mut thread.known } else { &mut thread.glimpsed }, &release);
@@ -529,6 +541,7 @@ impl Machine {
         from: &[u8],
     ) -> Result<(), FaultKind> {
         let passed_on = if release { Some(self.knowledge()) } else { self.current().fenced.clone() };
+        self.record_atomic(buffer, request, |spot| What::Store { spot, bytes: from.to_vec() });
         self.store_with(buffer, request, from, passed_on)
     }
 
@@ -734,7 +747,12 @@ impl Machine {
     fn count_banks(&mut self, slot: usize, warp: usize) {
         if let (Some(banks), Some(block)) = (self.banks, &mut self.blocks[slot]) {
             let lanes = warp * WARP..((warp + 1) * WARP).min(block.threads.len());
-            self.counters.count_banks(banks, block.threads[lanes].iter_mut().map(|thread| &mut thread.log));
+            let (launch, index, phase) = (self.shape.launch, block.index, block.barriers);
+            let logs = block.threads[lanes].iter_mut().map(|thread| &mut thread.log);
+            self.counters.count_banks(banks, logs, |line, banks| {
+                let access = WarpAccess { launch, block: index, phase, line, banks };
+                self.trace.iter_mut().for_each(|trace| trace.accesses.push(access));
+            });
         }
     }
 

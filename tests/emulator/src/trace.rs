@@ -1,12 +1,32 @@
 //! The trace of a run: what was read, combined and written, each event pointing at those it needs.
 
-use super::fault::{Place, Spot};
+use super::{
+    counters::BankCounters,
+    fault::{Place, Spot},
+};
 
 /// What happened, in the order in which it happened. Event `n` is `events[n - 1]`; 0 stands for none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The events.
     pub events: Vec<Event>,
+    /// The accesses of warps to shared memory, if [`Banks`](super::Banks) were given.
+    pub accesses: Vec<WarpAccess>,
+}
+
+/// The accesses to shared memory that a warp makes with one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpAccess {
+    /// The launch, counted from 0.
+    pub launch: u32,
+    /// The block's index in the grid.
+    pub block: u32,
+    /// How many barriers the block had met at before.
+    pub phase: u32,
+    /// The line of the generated text.
+    pub line: u32,
+    /// The cycles that it takes.
+    pub banks: BankCounters,
 }
 
 /// The number of an event in its trace, from 1 on; 0 where a value comes from nowhere that is traced.
@@ -41,6 +61,8 @@ pub enum What {
         left: EventNumber,
         /// The event that the right operand comes from.
         right: EventNumber,
+        /// The bytes of both.
+        operands: [Vec<u8>; 2],
     },
     /// A partial result is written to memory.
     Write {
@@ -48,6 +70,20 @@ pub enum What {
         spot: Spot,
         /// The event that it comes from.
         value: EventNumber,
+    },
+    /// A word is loaded atomically, such as a packet of a tile status.
+    Load {
+        /// From here.
+        spot: Spot,
+        /// What it is found to be.
+        bytes: Vec<u8>,
+    },
+    /// A word is stored atomically.
+    Store {
+        /// To here.
+        spot: Spot,
+        /// What it becomes.
+        bytes: Vec<u8>,
     },
 }
 

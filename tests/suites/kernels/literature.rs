@@ -98,7 +98,7 @@ fn a_trace_shows_the_strides_of_the_network() {
     };
     let mut strides: Vec<(u32, i64)> = Vec::new();
     for event in &trace.events {
-        if let What::Apply { left, right } = event.what {
+        if let What::Apply { left, right, .. } = event.what {
             assert_eq!(place(right), i64::from(event.place.thread));
             strides.push((event.phase, place(right) - place(left)));
         }

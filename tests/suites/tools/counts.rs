@@ -12,7 +12,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// Compares a file with what it should be, or writes it where that is asked for.
-fn check(name: &str, expected: &str) {
+pub(crate) fn check(name: &str, expected: &str) {
     let path = path(name);
     if env::var_os("UPDATE_COUNTS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -40,4 +40,5 @@ fn pictures_in_the_docs_are_those_drawn_now() {
     check("docs/kogge_stone.svg", &network_picture(Network::KoggeStone).unwrap());
     let brent_kung = Network::BrentKung { workers: Workers::Contiguous, padded: false };
     check("docs/brent_kung.svg", &network_picture(brent_kung).unwrap());
+    check("docs/blelloch.svg", &network_picture(Network::Blelloch { padded: false }).unwrap());
 }

@@ -22,8 +22,7 @@ fn network(block: BlockScan, carry: Carry, kind: ScanKind, length: u64) -> (Prog
     let trace = program.verify(&Emulator::new(2).trace(), &input).unwrap().trace.unwrap();
     let padded = block.network.is_padded() && !block.coarsened;
     let position = move |slot: u64| if padded { slot - slot / 33 } else { slot };
-    let one_tile = length <= u64::from(program.plan.tile);
-    let network = NetworkTrace::new(trace, length, one_tile.then_some(&position));
+    let network = NetworkTrace::new(trace, length, program.plan.tile, &position);
     (program, network)
 }
 
@@ -134,12 +133,16 @@ fn every_application_combines_adjacent_operands() {
 }
 
 #[test]
-fn a_picture_has_a_dot_for_every_application() {
+fn a_picture_has_a_node_for_every_application_with_its_interval() {
     let (program, network) = network(BlockScan::of(BRENT_KUNG), Carry::OneBlock, ScanKind::Inclusive, 16);
-    let svg = picture(&network, "Brent-Kung");
-    assert_eq!(svg.matches("r=\"5\"").count(), 26);
+    let svg = picture(&network, "Brent-Kung", 2);
+    assert_eq!(svg.matches("class=\"node\"").count(), 26);
+    assert_eq!(svg.matches("class=\"thread\"").count(), 7);
     assert_eq!(svg.matches("class=\"operand\"").count(), 26);
-    assert!(svg.contains(">\n0..15\n<") || svg.contains(">0..15<"), "{svg}");
+    // In the tree on the way up and down, and as the results.
+    for (interval, times) in [("[0,15]", 2), ("[8,15]", 1), ("[0,11]", 2), ("[8,11]", 1), ("[0]", 1)] {
+        assert_eq!(svg.matches(&format!(">\n{interval}\n<")).count(), times, "{interval}: {svg}");
+    }
     let input: Vec<_> = (0..16).map(Permute::input).collect();
     let told = steps(&network, &program.op, &input);
     assert!(told.contains("step 7: 7 applications"), "{told}");

@@ -4,6 +4,7 @@ mod counts;
 mod dependencies;
 mod documents;
 mod explain;
+mod explorer;
 mod extent;
 mod fuzz;
 mod inputs;

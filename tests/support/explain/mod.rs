@@ -3,10 +3,12 @@
 //! ```console
 //! $ cargo run -p scan-tools --bin explain -- --network kogge-stone --length 16 --operator sum
 //! $ cargo run -p scan-tools --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
+//! $ cargo run -p scan-tools --bin explain -- --carry look-back --length 128 --html explorer.html
 //! ```
 
 mod banks;
 mod counts;
+mod explorer;
 mod network;
 mod picture;
 mod readme;
@@ -14,6 +16,7 @@ mod steps;
 
 pub use banks::{ADDRESSING_CYCLES, TreeAccesses, tree_banks};
 pub use counts::{Counts, parallel_steps};
+pub use explorer::{Apply, Frame, Recording, explorer, recording, recordings};
 pub use network::{Application, Interval, Move, NetworkTrace, Step};
 pub use picture::{picture, title};
 pub use readme::{banks_table, counts_table, network_picture};

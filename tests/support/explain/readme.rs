@@ -136,9 +136,11 @@ pub fn network_picture(network: Network) -> Result<String, EmulatorError> {
     let block = BlockScan::of(network);
     overrides.strategy = Some(Strategy { block, carry: Carry::OneBlock });
     overrides.threads = Some(32);
-    let program = Program::new(ops::sum::<u32>(), ScanKind::Inclusive, None, &overrides)?;
+    let exclusive = matches!(network, Network::Blelloch { .. });
+    let kind = if exclusive { ScanKind::Exclusive } else { ScanKind::Inclusive };
+    let program = Program::new(ops::sum::<u32>(), kind, None, &overrides)?;
     let input: Vec<u32> = (0..16).collect();
     let run = program.verify(&Emulator::new(1).trace(), &input)?;
-    let network = NetworkTrace::new(run.trace.unwrap_or_default(), 16, Some(&|slot| slot));
-    Ok(picture(&network, &title(block, 16, &network)))
+    let trace = NetworkTrace::new(run.trace.unwrap_or_default(), 16, program.plan.tile, &|slot| slot);
+    Ok(picture(&trace, &title(block, 16, &trace), network.values_per_thread()))
 }

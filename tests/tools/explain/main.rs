@@ -5,6 +5,7 @@
 //! $ cargo run -p scan-tools --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
 //! $ cargo run -p scan-tools --bin explain -- --network blelloch --exclusive --operator brackets
 //! $ cargo run -p scan-tools --bin explain -- --carry look-back --length 4000
+//! $ cargo run -p scan-tools --bin explain -- --carry look-back --length 128 --operator brackets --html explorer.html
 //! ```
 
 use std::{error::Error, fmt::Debug, fs, path::PathBuf, process::ExitCode};
@@ -14,7 +15,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, Workers, ops};
 use scan_tests::{
     emulated::{Emulator, Program},
-    explain::{Counts, NetworkTrace, picture, steps, title},
+    explain::{Counts, NetworkTrace, explorer, picture, recording, steps, title},
     operators::{TestOperator, Visitor, mixed, visit_all},
 };
 
@@ -54,6 +55,9 @@ struct Arguments {
     /// Draws the network into this file.
     #[arg(long)]
     svg: Option<PathBuf>,
+    /// Writes a page into this file that goes through the run step by step.
+    #[arg(long)]
+    html: Option<PathBuf>,
     /// Decides in which order threads and blocks come.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -190,8 +194,7 @@ where
     let counts = Counts::new(&run.counters, &trace, &program.plan.cost(length)?);
     let padded = program.plan.strategy.block.network.is_padded() && arguments.coarsened.is_none();
     let position = move |slot: u64| if padded { slot - slot / 33 } else { slot };
-    let one_tile = length <= u64::from(program.plan.tile);
-    let network = NetworkTrace::new(trace, length, one_tile.then_some(&position));
+    let network = NetworkTrace::new(trace, length, program.plan.tile, &position);
     if network.columns <= MOST_COLUMNS {
         println!("{}", steps(&network, &op, &input));
     }
@@ -203,8 +206,23 @@ where
         if !network.is_whole() {
             return Err("what blocks tell each other by messages cannot be drawn: choose a length of one tile".into());
         }
-        fs::write(path, picture(&network, &title(arguments.strategy().block, length, &network)))?;
+        fs::write(
+            path,
+            picture(&network, &title(arguments.strategy().block, length, &network), a_thread.max(1) as u32),
+        )?;
         println!("\ndrawn into {}", path.display());
+    }
+    if let Some(path) = &arguments.html {
+        let names = (&*program.plan.strategy.to_string(), &*arguments.operator);
+        // Of a struct its numbers, which are short.
+        let is_part = |c: char| c.is_ascii_digit() || "+-.".contains(c);
+        let show = |state| {
+            let text = format!("{state:?}");
+            let numbers: Vec<&str> = text.split(|c| !is_part(c)).filter(|part| !part.is_empty()).collect();
+            if text.contains('{') { numbers.join(" ") } else { text }
+        };
+        fs::write(path, explorer(&[recording(&program, names, &input, show)?])?)?;
+        println!("\nopen {} in a browser", path.display());
     }
     Ok(())
 }
