@@ -78,9 +78,9 @@ impl From<f32> for Accumulator {
 ///
 /// # Costs
 ///
-/// The state is an [`Accumulator`] of 48 bytes, and an addition is one of 352 bits, so that a scan is slower than one
-/// of plain sums: one thread of the CPU takes about twenty times as long as a loop that adds in `f32`, 9 ns for each of
-/// 1,000 elements (`cargo bench -p scan-tests --bench loops -- exact_sum`).
+/// The state is an [`Accumulator`] of 48 bytes, and an addition is one of 352 bits. On an H200 a long scan has 0.04 of
+/// the speed of a copy. One thread of the CPU takes about twenty times as long as a loop that adds in `f32`, 9 ns for
+/// each of 1,000 elements (`cargo bench -p scan-tests --bench loops -- exact_sum`).
 /// [`compensated_sum`](super::compensated_sum()) takes eleven times as long as that loop, and
 /// [`sum_in::<f64, f32>`](super::sum_in()) about as long.
 ///
