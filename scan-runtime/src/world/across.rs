@@ -255,7 +255,7 @@ impl<'a, Op: ScanOp, M: WorldMemory, R: Results> Across<'a, Op, M, R> {
     /// let mut slices = [vec![3, 1], vec![4, 1, 5]];
     /// std::thread::scope(|scope| {
     ///     for (world, slice) in World::of_threads(2).into_iter().zip(&mut slices) {
-    ///         scope.spawn(move || Scanner::cpu().scan(ops::max()).across(&world).run_in_place(slice));
+    ///         scope.spawn(move || Scanner::cpu().scan(ops::max()).across(&world).run_in_place(slice).unwrap());
     ///     }
     /// });
     /// assert_eq!(slices, [vec![3, 3], vec![4, 4, 5]]);

@@ -21,8 +21,8 @@ pub struct Ranked {
     scanner: Scanner,
     stream: Arc<CudaStream>,
     communicator: Communicator,
-    /// Another one, by which ranks compare their calls: where one rank comes to that and the others to a part of another
-    /// call, none gets what is not meant for it. One rank alone has none.
+    /// Another one, by which ranks compare their calls: where one rank comes to that and the others to a part of
+    /// another call, none gets what is not meant for it. One rank alone has none.
     comparing: Option<Communicator>,
     deadline: Duration,
     /// Whether the process has one rank only.
@@ -30,9 +30,9 @@ pub struct Ranked {
 }
 
 impl World<Device> {
-    /// The world of the processes that a launcher has started, one for each GPU, and this process's rank in it. It reads
-    /// the variables of `torchrun`, of Open MPI, MPICH and Slurm; see [`Launch`]. The scanner is on the GPU whose number
-    /// is the rank among the processes of this machine, or on the only one that the process sees.
+    /// The world of the processes that a launcher has started, one for each GPU, and this process's rank in it. It
+    /// reads the variables of `torchrun`, of Open MPI, MPICH and Slurm; see [`Launch`]. The scanner is on the GPU whose
+    /// number is the rank among the processes of this machine, or on the only one that the process sees.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl World<Device> {
         World::joined(Joining { id, rank, size }, scanner, stream.clone(), true)
     }
 
-    /// A world of a communicator that exists, an `ncclComm_t` of this scanner's device. All its ranks call this. It stays the caller's to
-    /// destroy, after the world; if the world is lost, it has been aborted.
+    /// A world of a communicator that exists, an `ncclComm_t` of this scanner's device. All its ranks call this. It
+    /// stays the caller's to destroy, after the world; if the world is lost, it has been aborted.
     ///
     /// # Safety
     ///

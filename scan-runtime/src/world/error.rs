@@ -6,8 +6,8 @@ use super::nccl::{INSTALL_COMMAND, LIBRARY_VARIABLE, NcclError};
 
 /// A world cannot be made, or its ranks cannot go on together. After [`TimedOut`](WorldError::TimedOut),
 /// [`Gone`](WorldError::Gone), [`Interrupted`](WorldError::Interrupted), [`Failed`](WorldError::Failed),
-/// [`Nccl`](WorldError::Nccl) and [`Lost`](WorldError::Lost) the world is lost: its further calls are errors on this rank, and sooner or later on each
-/// other one.
+/// [`Nccl`](WorldError::Nccl) and [`Lost`](WorldError::Lost) the world is lost: its further calls are errors on this
+/// rank, and sooner or later on each other one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldError {

@@ -1,7 +1,7 @@
-//! The operators of the gallery and the exact sums: the planned kernels, each as a ratio to a copy of the bytes that are read and written, and what
-//! NVRTC takes for it; with `variants` the same with an operator's functions written out at every place or called, and with
-//! shorter runs; with `carries` the same by look-back and by look-ahead at middle lengths, which tells where one should follow the
-//! other.
+//! The operators of the gallery and the exact sums: the planned kernels, each as a ratio to a copy of the bytes that
+//! are read and written, and what NVRTC takes for it; with `variants` the same with an operator's functions written out
+//! at every place or called, and with shorter runs; with `carries` the same by look-back and by look-ahead at middle
+//! lengths, which tells where one should follow the other.
 
 use std::time::Instant;
 

@@ -1,6 +1,7 @@
-//! Scans across the GPUs of one machine, a process each: the part of the speed of a copy that each rank reaches, for the
-//! bytes that it must move (each input twice, each output once). `--ranks 1` is the same on one GPU; `--threads` makes
-//! the ranks threads of one process; `--only NAME` runs one row. `peers.py` beside this file measures what one writes with torch.
+//! Scans across the GPUs of one machine, a process each: the part of the speed of a copy that each rank reaches, for
+//! the bytes that it must move (each input twice, each output once). `--ranks 1` is the same on one GPU; `--threads`
+//! makes the ranks threads of one process; `--only NAME` runs one row. `peers.py` beside this file measures what one
+//! writes with torch.
 
 use std::{env, error::Error, process::Command, sync::Arc, thread};
 
