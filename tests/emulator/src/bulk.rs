@@ -14,6 +14,7 @@ use super::{
     machine::{Block, Machine, SHARED, State},
     memory::{Buffer, Request, View},
     order::{Knowledge, Times, Who, learn},
+    trace::{EventNumber, What},
 };
 
 /// What both places of a bulk copy, and its bytes, are multiples of.
@@ -52,6 +53,8 @@ pub(super) struct Pending {
     told: Option<usize>,
     /// What a copy out of shared memory has read, or what is told.
     read: Option<Vec<u8>>,
+    /// The event of its beginning.
+    begun: EventNumber,
 }
 
 /// What a thread's copies out have to do with it.
@@ -85,7 +88,16 @@ impl Machine {
         self.copies_begun += 1;
         let number = (self.shape.blocks + self.copies_begun) * self.shape.threads;
         let (slot, told) = (self.slot, Some(slot));
-        self.copies.push(Pending { slot, place, copy: *copy, number, known, told, read: Some(value.to_vec()) });
+        self.copies.push(Pending {
+            slot,
+            place,
+            copy: *copy,
+            number,
+            known,
+            told,
+            read: Some(value.to_vec()),
+            begun: 0,
+        });
         Ok(())
     }
 
@@ -202,6 +214,14 @@ impl Machine {
         Ok(false)
     }
 
+    /// The phase that the executing thread has waited for has ended.
+    pub(super) fn record_wait(&mut self, place: (u32, i64), line: u32) {
+        if self.trace.is_some() {
+            let spot = self.spot_of_barrier(place);
+            self.record(line, What::Wait { spot });
+        }
+    }
+
     /// The executing thread begins a copy.
     pub(super) fn begin_copy(&mut self, copy: &Copy, line: u32) -> Result<(), FaultKind> {
         for (buffer, offset) in [(copy.to_buffer, copy.to), (copy.from_buffer, copy.from)] {
@@ -225,8 +245,21 @@ impl Machine {
         if copy.from_buffer & SHARED != 0 {
             self.current().copies.unread += 1;
         }
-        self.copies.push(Pending { slot, place, copy: *copy, number, known, told: None, read: None });
+        let begun = self.record_copy(copy, line);
+        self.copies.push(Pending { slot, place, copy: *copy, number, known, told: None, read: None, begun });
         Ok(())
+    }
+
+    fn record_copy(&mut self, copy: &Copy, line: u32) -> EventNumber {
+        if self.trace.is_none() {
+            return 0;
+        }
+        let mut byte = |buffer, offset| {
+            let request = Request { access: Access::Read, atomic: false, offset, size: 1, align: 1, line };
+            self.with_buffer(buffer, |buffer, _| buffer.spot(&request))
+        };
+        let (from, to) = (byte(copy.from_buffer, copy.from), byte(copy.to_buffer, copy.to));
+        self.record(line, What::Copy { from, to, bytes: copy.bytes, begun: 0 })
     }
 
     /// Whether the sources of the executing thread's copies out have been read; if not, it is woken when they have.
@@ -356,6 +389,9 @@ impl Machine {
             Ok(())
         })?;
         self.progress += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.end_copy(pending.begun);
+        }
         Ok(())
     }
 

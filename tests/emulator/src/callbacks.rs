@@ -416,6 +416,7 @@ extern "C" fn wait(buffer: u32, offset: i64, parity: u32, line: u32) {
     if check(machine(|machine| machine.wait((buffer, offset), parity, line)), line) == Some(false) {
         suspend();
     }
+    machine(|machine| machine.record_wait((buffer, offset), line));
 }
 
 /// # Safety

@@ -437,7 +437,7 @@ impl Machine {
         Ok(())
     }
 
-    fn record(&mut self, line: u32, what: What) -> EventNumber {
+    pub(super) fn record(&mut self, line: u32, what: What) -> EventNumber {
         if self.trace.is_none() {
             return 0;
         }

@@ -85,6 +85,22 @@ pub enum What {
         /// What it becomes.
         bytes: Vec<u8>,
     },
+    /// A bulk copy begins, or has written its bytes.
+    Copy {
+        /// Of these bytes, which are counted one by one.
+        from: Spot,
+        /// To these.
+        to: Spot,
+        /// How many.
+        bytes: u32,
+        /// The event of its beginning; 0 where it begins.
+        begun: EventNumber,
+    },
+    /// A wait at a barrier in shared memory has ended.
+    Wait {
+        /// At this barrier.
+        spot: Spot,
+    },
 }
 
 impl Trace {
@@ -96,5 +112,14 @@ impl Trace {
     pub(super) fn add(&mut self, event: Event) -> EventNumber {
         self.events.push(event);
         self.events.len() as EventNumber
+    }
+
+    /// The bulk copy that began at this event has written its bytes.
+    pub(super) fn end_copy(&mut self, number: EventNumber) {
+        let Some(mut event) = self.event(number).cloned() else { return };
+        if let What::Copy { begun, .. } = &mut event.what {
+            *begun = number;
+            self.add(event);
+        }
     }
 }

@@ -236,6 +236,7 @@ impl NetworkTrace {
                     rows.step(here, *of_thread, Kind::Publish).published.push((spot.clone(), bytes.clone()));
                     Origin::default()
                 }
+                What::Copy { .. } | What::Wait { .. } => Origin::default(),
             };
             events.push(origin);
         }
@@ -272,7 +273,7 @@ impl NetworkTrace {
                         [left, right].map(|bytes| unsafe { bytes.as_ptr().cast::<Op::State>().read_unaligned() });
                     Some(op.combine(left, right))
                 }
-                What::Load { .. } | What::Store { .. } => None,
+                What::Load { .. } | What::Store { .. } | What::Copy { .. } | What::Wait { .. } => None,
             };
             of_event.push(value);
         }
