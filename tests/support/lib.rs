@@ -257,6 +257,7 @@ pub mod columns;
 pub mod composed;
 pub mod cubin;
 pub mod distant;
+mod drawing;
 pub mod drawn;
 pub mod driver;
 pub mod each_segment;

@@ -5,9 +5,9 @@
 use std::{env, fs, path::PathBuf};
 
 use scan_runtime::{Network, Workers};
-use scan_tests::explain::{banks_table, counts_table, network_picture};
+use scan_tests::explain::{banks_table, counts_table, network_picture, traffic_picture};
 
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
@@ -41,4 +41,5 @@ fn pictures_in_the_docs_are_those_drawn_now() {
     let brent_kung = Network::BrentKung { workers: Workers::Contiguous, padded: false };
     check("docs/brent_kung.svg", &network_picture(brent_kung).unwrap());
     check("docs/blelloch.svg", &network_picture(Network::Blelloch { padded: false }).unwrap());
+    check("docs/traffic.svg", &traffic_picture().unwrap());
 }

@@ -9,4 +9,5 @@ mod extent;
 mod fuzz;
 mod inputs;
 mod mutants;
+mod tile_states;
 mod unit_tests;

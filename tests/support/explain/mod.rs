@@ -13,6 +13,9 @@ mod network;
 mod picture;
 mod readme;
 mod steps;
+mod tile_states;
+mod tile_states_picture;
+mod traffic_picture;
 
 pub use banks::{ADDRESSING_CYCLES, TreeAccesses, tree_banks};
 pub use counts::{Counts, parallel_steps};
@@ -21,3 +24,6 @@ pub use network::{Application, Interval, Move, NetworkTrace, Step};
 pub use picture::{picture, title};
 pub use readme::{banks_table, counts_table, network_picture};
 pub use steps::steps;
+pub use tile_states::{Status, TileHistory, TileStates, Window, Work};
+pub use tile_states_picture::{look_ahead_picture, look_back_picture};
+pub use traffic_picture::traffic_picture;

@@ -3,11 +3,12 @@
 
 use scan_runtime::BlockScan;
 use svg::{
-    Document, Node,
-    node::element::{Circle, Definitions, Group, Line, Rectangle, Style, Text, Title},
+    Node,
+    node::element::{Circle, Group, Rectangle, Text},
 };
 
 use super::network::{Interval, NetworkTrace};
+use crate::drawing::{line, page, text};
 
 /// Between two columns, and
 const COLUMN: f64 = 46.0;
@@ -23,8 +24,7 @@ const HEIGHT: f64 = 18.0;
 /// Threads of a warp.
 const WARP: u64 = 32;
 
-const STYLE: &str = "text { font-family: 'Latin Modern Roman', 'STIX Two Text', Georgia, serif; fill: #1a1a1a }
-.wire { stroke: #7d8da3; stroke-width: 1.2 }
+const STYLE: &str = ".wire { stroke: #7d8da3; stroke-width: 1.2 }
 .operand { stroke: #1f4e8c; stroke-width: 1.5 }
 .move { stroke: #b5651d; stroke-width: 1.5; stroke-dasharray: 5 3 }
 .thread { stroke: #7d8da3; stroke-dasharray: 1 4 }
@@ -33,14 +33,6 @@ const STYLE: &str = "text { font-family: 'Latin Modern Roman', 'STIX Two Text', 
 .node { fill: #ffffff; stroke: #1f4e8c; stroke-width: 1.5 }
 .moved { fill: #ffffff; stroke: #b5651d; stroke-width: 1.5; stroke-dasharray: 4 2 }
 .done { fill: #e9eef6; stroke: #1f4e8c; stroke-width: 0.8 }";
-
-fn text(content: impl Into<String>, x: f64, y: f64, size: f64, anchor: &str) -> Text {
-    Text::new(content).set("x", x).set("y", y).set("font-size", size).set("text-anchor", anchor)
-}
-
-fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Line {
-    Line::new().set("class", class).set("x1", from.0).set("y1", from.1).set("x2", to.0).set("y2", to.1)
-}
 
 /// A node of this class around a point, which says what its value covers.
 fn node(class: &str, (x, y): (f64, f64), covered: Interval, round: f64) -> Group {
@@ -114,19 +106,5 @@ pub fn picture(network: &NetworkTrace, title: &str, run: u32) -> String {
     for (column, covered) in (0..).zip(&network.outputs) {
         nodes = nodes.add(node("done", (x(column), end), *covered, 0.0));
     }
-    let heading = text(title, width / 2.0, 36.0, 20.0, "middle").set("font-weight", "bold");
-    Document::new()
-        .set("viewBox", (0, 0, width, height))
-        .set("width", width)
-        .set("height", height)
-        .add(Title::new(title))
-        .add(Definitions::new().add(Style::new(STYLE)))
-        .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
-        .add(wires)
-        .add(lines)
-        .add(nodes)
-        .add(words)
-        .add(heading)
-        .to_string()
-        + "\n"
+    page((width, height), (title, 36.0), STYLE, Vec::new(), vec![wires, lines, nodes, words])
 }
