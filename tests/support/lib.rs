@@ -251,6 +251,7 @@
 
 pub mod axes;
 pub mod beside;
+pub mod charts;
 pub mod checked;
 pub mod climb;
 pub mod columns;

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use plotters::prelude::*;
 use scan_runtime::ScanKind;
+use scan_tests::charts::{LineChart, Series, power_of_two};
 use serde::Serialize;
 
 use crate::{
@@ -199,64 +199,32 @@ impl Report {
         Ok(files)
     }
 
-    /// A line an implementation: the ratio to the copy over the length, or over the mean length of segments.
+    /// A line an implementation: the part of copy bandwidth over the length, or over the mean length of segments.
     fn plot(&self, operator: &str, segmented: bool, folder: &Path) -> Outcome<Option<PathBuf>> {
         let at = |row: &Row| if segmented { row.mean_segment } else { Some(row.elements) };
-        let rows: Vec<(&Row, f64, f64)> = self
+        let rows: Vec<(&Row, (f64, f64))> = self
             .rows
             .iter()
             .filter(|row| row.operator == operator && row.segments.is_empty() != segmented)
             .filter(|row| row.mode == Mode::Stream.to_string() && row.implementation != COPY)
-            .filter_map(|row| Some((row, (at(row)? as f64).log2(), row.ratio_to_copy?)))
+            .filter_map(|row| Some((row, (at(row)? as f64, row.ratio_to_copy?))))
             .collect();
-        let longest = rows.iter().fold(f64::NEG_INFINITY, |most, row| most.max(row.1));
-        let shortest = rows.iter().fold(f64::INFINITY, |least, row| least.min(row.1));
-        // A single point is no line.
-        if shortest >= longest {
-            return Ok(None);
+        let mut series = Vec::new();
+        for name in distinct(rows.iter().map(|row| row.0.implementation.clone())) {
+            let mut points: Vec<_> = rows.iter().filter(|row| row.0.implementation == name).map(|row| row.1).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            series.push(Series { name, points });
         }
-        let highest = rows.iter().fold(1.0_f64, |most, row| most.max(row.2));
+        let chart = LineChart {
+            title: if segmented { format!("{operator}, in segments") } else { operator.to_owned() },
+            caption: self.machine.device.clone(),
+            lengths: if segmented { "mean length of segments" } else { "elements" }.to_owned(),
+            series,
+        };
+        let Some(picture) = chart.draw() else { return Ok(None) };
         let what = if segmented { "_segments" } else { "" };
         let path = folder.join(format!("{}{what}.svg", operator.replace(' ', "_")));
-        let caption = if segmented { format!("{operator}, in segments") } else { operator.to_owned() };
-        {
-            let area = SVGBackend::new(&path, (960, 540)).into_drawing_area();
-            area.fill(&WHITE)?;
-            let mut chart = ChartBuilder::on(&area)
-                .caption(caption, ("sans-serif", 22))
-                .margin(16)
-                .x_label_area_size(48)
-                .y_label_area_size(56)
-                .build_cartesian_2d(shortest..longest, 0.0..highest * 1.3)?;
-            chart
-                .configure_mesh()
-                .x_desc(if segmented { "mean length of segments" } else { "elements" })
-                .y_desc("ratio to a copy")
-                .x_label_formatter(&|power| superscript(power.round() as i64))
-                .y_label_formatter(&|ratio| format!("{ratio:.1}"))
-                .label_style(("sans-serif", 15))
-                .axis_desc_style(("sans-serif", 17))
-                .light_line_style(TRANSPARENT)
-                .draw()?;
-            for (index, name) in distinct(rows.iter().map(|row| row.0.implementation.clone())).into_iter().enumerate() {
-                let style = Palette99::pick(index).stroke_width(2);
-                let mut points: Vec<_> =
-                    rows.iter().filter(|row| row.0.implementation == name).map(|row| (row.1, row.2)).collect();
-                points.sort_by(|a, b| a.0.total_cmp(&b.0));
-                chart
-                    .draw_series(LineSeries::new(points, style).point_size(3))?
-                    .label(name)
-                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], style));
-            }
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .legend_area_size(30)
-                .label_font(("sans-serif", 15))
-                .background_style(WHITE.mix(0.8))
-                .draw()?;
-            area.present()?;
-        }
+        fs::write(&path, picture)?;
         Ok(Some(path))
     }
 }
@@ -303,13 +271,7 @@ fn number(value: Option<f64>, decimals: usize) -> String {
 
 /// `2²⁰` for powers of two, else the digits.
 fn length(elements: usize) -> String {
-    if elements.is_power_of_two() { superscript(i64::from(elements.ilog2())) } else { elements.to_string() }
-}
-
-fn superscript(power: i64) -> String {
-    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let digits = power.to_string().chars().filter_map(|digit| digit.to_digit(10)).collect::<Vec<_>>();
-    digits.into_iter().fold("2".to_owned(), |text, digit| format!("{text}{}", DIGITS[digit as usize]))
+    if elements.is_power_of_two() { power_of_two(i64::from(elements.ilog2())) } else { elements.to_string() }
 }
 
 /// Each value once, in the order of their first appearance.

@@ -1,5 +1,6 @@
 //! The commands of this crate in short, what the support library promises, and what the documents say.
 
+mod charts;
 mod counts;
 mod dependencies;
 mod documents;
