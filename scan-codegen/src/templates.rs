@@ -247,6 +247,7 @@ const PARTS: &[Part] = parts! {
         "packed_row": "kernel/columns/packed_row",
         "columns/part": "kernel/columns/part",
         "columns/strided": "kernel/columns/strided",
+        "columns/repeated": "kernel/columns/repeated",
         "columns/neighbours": "kernel/columns/neighbours",
         "columns/rows": "kernel/columns/rows",
         "columns/scan": "kernel/columns/scan",

@@ -6,6 +6,7 @@
 //! foreign or of an older format is a miss, and is written again.
 
 mod folder;
+mod turn;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -20,6 +21,7 @@ use std::{
 
 use etcetera::BaseStrategy;
 use folder::Folder;
+pub(crate) use turn::Turn;
 
 /// The environment variable that moves the cache of compiled kernels to another folder, or turns it off (`off`).
 pub const CACHE_VARIABLE: &str = "SCAN_CACHE";
@@ -40,7 +42,8 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 /// Entries are marked as used no more often than this.
 const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 
-/// A folder of compiled kernels, which any number of threads and processes can share.
+/// A folder of compiled kernels, which any number of threads and processes can share. Of processes that need the same
+/// kernel at once, one compiles it, and the others wait for it.
 ///
 /// A [`Scanner`](crate::Scanner) keeps one in the user's cache folder (`$XDG_CACHE_HOME/scan-runtime`, or
 /// `~/.cache/scan-runtime`), unless `SCAN_CACHE` or [`ScannerBuilder::cache`](crate::ScannerBuilder::cache) names
@@ -53,7 +56,10 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// `scan`.
 ///
 /// A folder that the process can only read, such as one in a container's image, is read. Let root or the user of the
-/// process own it, and let that user read it: `chmod -R a+rX,go-w` on the folder.
+/// process own it, and let that user read it: `chmod -R a+rX,go-w` on the folder. A kernel that is not there is compiled
+/// by each process, with the warning above. An entry is for one architecture and one version of NVRTC: fill the folder
+/// where both are those of the machines that read it, by a run of the program with `SCAN_CACHE` set to the folder.
+/// Kernels for machines without NVRTC are those of [`aot`](crate::aot).
 ///
 /// The folder may contain other files. Only the cache's own files are counted and removed: regular files of this user,
 /// not links, with the names and the first bytes of entries.
@@ -208,6 +214,13 @@ impl DiskCache {
                 false
             }
         }
+    }
+
+    /// Waits until no other process makes the entry of this name, and keeps the others waiting until the turn is dropped.
+    /// `None` where the folder cannot be written to: nothing that this process makes would be read.
+    pub(crate) fn turn(&self, key: &Key) -> Option<Turn> {
+        self.make_folder().and_then(|()| Folder::open(&self.folder)?.check()).ok()?;
+        Turn::of(&self.folder, key)
     }
 
     fn try_store(&self, key: &Key, cubin: &[u8]) -> io::Result<()> {

@@ -207,6 +207,8 @@ fn obtain(
 ) -> Result<Cached, Error> {
     let mut disk = DiskStats::default();
     let mut entry = None;
+    // Until the entry is stored.
+    let mut turn = None;
     if let Some(cache) = cache {
         let start = Instant::now();
         let span =
@@ -214,7 +216,12 @@ fn obtain(
         let (major, minor) = version_by(cache)?;
         let key = key(source, architecture);
         let key = move |kind: &str| blake3::hash(format!("{kind} of {key} by NVRTC {major}.{minor}").as_bytes());
-        let found = kinds.iter().find_map(|kind| cache.load(&key(kind)));
+        let find = || kinds.iter().find_map(|kind| cache.load(&key(kind)));
+        // What is not there may be there once this process has its turn.
+        let found = find().or_else(|| {
+            turn = cache.turn(&key(EXACT));
+            turn.as_ref().and_then(|_| find())
+        });
         disk.time = start.elapsed();
         span.record("hit", found.is_some()).record("bytes", found.as_ref().map_or(0, Vec::len));
         if let Some(cubin) = found {
@@ -251,8 +258,16 @@ fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
         Some(blake3::hash(format!("version of {} {} {modified:?}", path.display(), metadata.len()).as_bytes()))
     };
     let Some(key) = identity() else { return version() };
-    if let Some([a, b, c, d, e, f, g, h]) = cache.load(&key).and_then(|known| <[u8; 8]>::try_from(known).ok()) {
-        return Ok((u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])));
+    let known = || {
+        let [a, b, c, d, e, f, g, h] = <[u8; 8]>::try_from(cache.load(&key)?).ok()?;
+        Some((u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])))
+    };
+    if let Some(version) = known() {
+        return Ok(version);
+    }
+    let turn = cache.turn(&key);
+    if let Some(version) = turn.as_ref().and_then(|_| known()) {
+        return Ok(version);
     }
     let (major, minor) = version()?;
     cache.store(&key, &[major.to_le_bytes(), minor.to_le_bytes()].concat());

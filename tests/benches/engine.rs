@@ -202,7 +202,7 @@ fn main() -> Outcome {
         return rows::reductions_of_all(&scanner);
     }
     if asked_for("training") {
-        return training::all(&scanner);
+        return training::all(&scanner, asked_for("shapes"));
     }
     if asked_for("rows") {
         return rows::sweep_all(&scanner);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     columns::{
-        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, LAPS, MOST_RESIDENT_THREADS, MOST_TILES, STAGES,
+        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, LAPS, Lying, MOST_RESIDENT_THREADS, MOST_TILES, STAGES,
         SYSTEM_SHARED_BYTES,
     },
     constants::{COPY_ALIGNMENT, WARP, WORD},
@@ -60,11 +60,17 @@ fn threads(plan: &ColumnsPlan, limits: &DeviceLimits, report: &mut Report) {
     });
 }
 
-/// Three tiles, in which rows of threads lie side by side, and four rows of partial results.
+/// Three tiles, in which rows of threads lie side by side, of repeated items one for each warp, and four rows of partial
+/// results.
 fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits, report: &mut Report) {
-    let [threads, run, width, input, state] =
-        [plan.threads, plan.run, plan.width, bytes_of(&plan.inputs), operator.state.size as u32].map(u64::from);
-    let stages = u64::from(STAGES) * threads * run * width * input;
+    let [threads, run, width, state] = [plan.threads, plan.run, plan.width, operator.state.size as u32].map(u64::from);
+    let of_array = |array: &ColumnArray| match array.lying {
+        Lying::Repeated => {
+            (threads / u64::from(WARP) * run * width * u64::from(array.bytes)).next_multiple_of(COPY_ALIGNMENT.into())
+        }
+        _ => threads * run * width * u64::from(array.bytes),
+    };
+    let stages = u64::from(STAGES) * plan.inputs.iter().map(of_array).sum::<u64>();
     let (needed, planned) = (
         stages + u64::from(EXCHANGES) * threads * width * state,
         u64::from(plan.dynamic_shared_bytes(KernelRole::ScanColumns)),

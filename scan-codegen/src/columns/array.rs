@@ -3,12 +3,31 @@
 use super::ColumnLayout;
 use crate::{
     array_kind::ArrayKind,
-    constants::{COPY_ALIGNMENT, WORD},
+    constants::{COPY_ALIGNMENT, WARP, WORD},
     element::ElementType,
 };
 
 /// Words of the kernels' `Neighbour`, but for the edge value.
 const NEIGHBOUR_WORDS: usize = 3;
+
+/// How the items of a row lie that neighbouring columns have, where the array has strides of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Lying {
+    /// A stride apart.
+    Apart,
+    /// Side by side, as those of a slice.
+    SideBySide,
+    /// All columns of a warp have the same one.
+    Repeated,
+}
+
+/// What the ways of lying ask of the columns.
+pub(super) struct Columns {
+    /// Columns of a thread.
+    pub(super) width: u64,
+    /// Whether those of any warp are side by side, and of one index in all dimensions but the innermost one.
+    pub(super) fill_warps: bool,
+}
 
 /// An array of items: of whole elements, or of one of their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,27 +39,55 @@ pub(crate) struct ColumnArray {
     /// Bytes that a thread reads or writes at once. The address of the first item is a multiple of it.
     pub(crate) unit: u32,
     pub(crate) kind: ArrayKind,
+    pub(crate) lying: Lying,
 }
 
 impl ColumnArray {
     pub(super) fn of(item: &ElementType, kind: ArrayKind) -> Self {
         let alignment = item.align as u32;
-        ColumnArray { bytes: item.size as u32, alignment, unit: alignment, kind }
+        ColumnArray { bytes: item.size as u32, alignment, unit: alignment, kind, lying: Lying::Apart }
     }
 
     /// The array of which a thread moves `width` neighbouring items in units as wide as can be: in parts of an item
     /// where items need not lie side by side.
     pub(super) fn aligned(&self, width: u32) -> Self {
-        if self.kind == ArrayKind::Strided {
+        if self.kind == ArrayKind::Strided && self.lying == Lying::Apart {
             return self.unaligned();
         }
         let widest = COPY_ALIGNMENT.trailing_zeros();
         ColumnArray { unit: 1 << (width * self.bytes).trailing_zeros().min(widest), ..*self }
     }
 
-    /// The array wherever it begins.
+    /// The array wherever it begins. An item that is repeated stays one piece.
     pub(super) fn unaligned(&self) -> Self {
-        ColumnArray { unit: self.alignment, ..*self }
+        match self.lying {
+            Lying::Repeated => self.aligned(1),
+            _ => ColumnArray { unit: self.alignment, lying: Lying::Apart, ..*self },
+        }
+    }
+
+    /// The ways in which rows of an array may lie that has strides of its own, but for the slowest one.
+    pub(super) fn in_rows(&self, run: u32, width: u32) -> Vec<Self> {
+        let with = |lying| ColumnArray { lying, ..*self }.aligned(width);
+        let side_by_side = with(Lying::SideBySide);
+        // Each lane loads one row at the most, which is one piece.
+        let is_loaded_at_once = run <= WARP && side_by_side.unit == width * self.bytes;
+        let repeated = is_loaded_at_once.then(|| with(Lying::Repeated));
+        repeated.into_iter().chain([side_by_side]).collect()
+    }
+
+    /// Whether the array is one whose kernel is given these words.
+    pub(super) fn suits(&self, words: &[u64], columns: &Columns) -> bool {
+        let [address, steps @ ..] = words else { return false };
+        let is_aligned = |numbers: &[u64]| numbers.iter().all(|number| number.is_multiple_of(columns.width));
+        match (self.lying, steps) {
+            (Lying::SideBySide, [step, 1, outer @ ..]) => {
+                address.is_multiple_of(self.unit.into()) && is_aligned(&[*step]) && is_aligned(outer)
+            }
+            (Lying::Repeated, [_, 0, ..]) => columns.fill_warps,
+            (Lying::Apart, _) => address.is_multiple_of(self.unit.into()),
+            _ => false,
+        }
     }
 
     /// How many words kernels are given for the array. The first one is the pointer to its items.
@@ -49,25 +96,6 @@ impl ColumnArray {
             ArrayKind::Strided => ColumnLayout::STRIDED_WORDS,
             kind if kind.is_neighbour() => NEIGHBOUR_WORDS + self.bytes.div_ceil(2 * WORD) as usize,
             _ => 1,
-        }
-    }
-
-    /// The statement that begins to load piece `piece` of a row from `from`, which is the array from that row on, to
-    /// `to`. Copies of fewer bytes than a word are not asynchronous.
-    pub(super) fn load(&self, from: &str) -> String {
-        let piece = format!("Piece{}", self.unit);
-        let copy = |from: &str| match self.unit < WORD {
-            true => format!("*to = *({from})"),
-            false => format!("cp_async(to, {from})"),
-        };
-        match self.kind {
-            ArrayKind::Strided => copy(&format!("piece_of<{piece}>({from}, piece)")),
-            kind if kind.is_neighbour() => {
-                let edge = if kind == ArrayKind::Next { format!("{from}.row - 1") } else { "0".to_owned() };
-                let load = copy(&format!("(const {piece}*){from}.values + piece"));
-                format!("if ({from}.first == {edge}) {{ *to = edge_of<{piece}>({from}, piece); }} else {{ {load}; }}")
-            }
-            _ => copy(&format!("(const {piece}*){from} + piece")),
         }
     }
 }

@@ -6,7 +6,7 @@ mod plan;
 mod render;
 mod with_initial;
 
-pub(crate) use array::ColumnArray;
+pub(crate) use array::{ColumnArray, Lying};
 pub use axis::{Axis, AxisError, ColumnLayout};
 pub use plan::{ColumnsPlan, plan_columns};
 pub(crate) use plan::{EXCHANGES, LAPS, MOST_RESIDENT_THREADS, MOST_TILES, STAGES, SYSTEM_SHARED_BYTES};

@@ -2,10 +2,13 @@
 
 use std::{fmt, ops::RangeInclusive};
 
-use super::{array::ColumnArray, axis::ColumnLayout};
+use super::{
+    array::{ColumnArray, Columns, Lying},
+    axis::ColumnLayout,
+};
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
-    constants::{PACKET_PAYLOAD, WARP, WORD},
+    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
     element::ElementType,
     error::PlanError,
     kernel_role::KernelRole,
@@ -66,6 +69,9 @@ const NARROW_POLLED_WORDS: u32 = 32;
 
 /// How often the ring of statuses is filled, at the most: tags have bits for no more.
 pub(crate) const LAPS: u64 = (1 << 10) - 1;
+
+/// The most arrays with strides of their own that have kernels for the ways in which their rows lie.
+const MOST_IN_ROWS: usize = 3;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 128;
@@ -135,6 +141,8 @@ pub struct ColumnsPlan {
     /// What the weight of the operator decides.
     decided: Decided,
     run_by_weight: bool,
+    /// The most rows of a thread by the operator's weight; none where they have been asked for.
+    most_rows: Option<u32>,
 }
 
 /// How threads and tiles are placed on an array.
@@ -220,6 +228,7 @@ pub fn plan_columns(
         state_bytes,
         decided: Decided::default(),
         run_by_weight,
+        most_rows: overrides.run.is_none().then_some(by_weight),
     }
     .polling(POLLED_WORDS)
     .fitted(&limits);
@@ -297,16 +306,23 @@ impl ColumnsPlan {
         let of_block = self.tile_bytes().saturating_add(OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES);
         let shared = limits.shared_bytes_per_block_optin.saturating_add(SYSTEM_SHARED_BYTES) / of_block;
         // A row of elements and one of results, and four rows of partial results.
-        let row_words = (width * (self.input_bytes() + bytes_of(&self.outputs))).div_ceil(WORD);
+        let row_words = (width * (bytes_of(&self.inputs) + bytes_of(&self.outputs))).div_ceil(WORD);
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
         let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
         ColumnsPlan { resident, blocks: self.most_blocks.min(at_once).max(1), ..self }
     }
 
-    /// Bytes of an element of the input, of all its arrays together.
-    pub(super) fn input_bytes(&self) -> u32 {
-        bytes_of(&self.inputs)
+    /// Bytes of an element that each thread loads, of all its arrays together.
+    pub(super) fn loaded_bytes(&self) -> u32 {
+        let loaded = self.inputs.iter().filter(|array| array.lying != Lying::Repeated);
+        loaded.fold(0, |bytes, array| bytes.saturating_add(array.bytes))
+    }
+
+    /// Bytes of a stage for an array of which each warp loads a run.
+    pub(super) fn repeated_bytes(&self, array: &ColumnArray) -> u32 {
+        let of_warp = self.run * self.width * array.bytes;
+        (self.threads / WARP * of_warp).next_multiple_of(COPY_ALIGNMENT)
     }
 
     /// Whether a thread has all rows of its columns.
@@ -316,7 +332,10 @@ impl ColumnsPlan {
 
     /// Bytes of shared memory in which tiles arrive, and threads exchange partial results.
     fn tile_bytes(&self) -> u32 {
-        self.threads * self.width * (STAGES * self.run * self.input_bytes() + EXCHANGES * self.state_bytes)
+        let repeated = self.inputs.iter().filter(|array| array.lying == Lying::Repeated);
+        let repeated: u32 = repeated.map(|array| self.repeated_bytes(array)).sum();
+        let of_columns = STAGES * self.run * self.loaded_bytes() + EXCHANGES * self.state_bytes;
+        self.threads * self.width * of_columns + STAGES * repeated
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
@@ -328,32 +347,83 @@ impl ColumnsPlan {
     /// and of the output: the address of the first item of each, and what its kind needs. Where it is not,
     /// [`unaligned`](ColumnsPlan::unaligned) is.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
-        let aligned = |arrays: &[ColumnArray], words: &[u64]| {
-            let mut words = words.iter();
+        let columns = Columns { width: self.width.into(), fill_warps: self.fills_warps(layout) };
+        let suit = |arrays: &[ColumnArray], mut words: &[u64]| {
             arrays.iter().all(|array| {
-                let address = words.next().copied().unwrap_or(0);
-                words.by_ref().take(array.words() - 1).for_each(drop);
-                address.is_multiple_of(array.unit.into())
+                let (of_array, others) = words.split_at(array.words().min(words.len()));
+                words = others;
+                array.suits(of_array, &columns)
             })
         };
         layout.length() <= self.longest
             && layout.columns() <= self.most_columns
             && layout.grain().is_multiple_of(self.width.into())
-            && aligned(&self.inputs, inputs)
-            && aligned(&self.outputs, outputs)
+            && suit(&self.inputs, inputs)
+            && suit(&self.outputs, outputs)
+    }
+
+    /// Whether the columns of any warp are side by side, and of one index in all dimensions but the innermost one.
+    fn fills_warps(&self, layout: &ColumnLayout) -> bool {
+        let innermost = layout.dimensions().next().map_or(1, |(extent, _)| extent as u64);
+        innermost.is_multiple_of(u64::from(WARP * self.aligned_width)) && self.placement(layout).across >= WARP
     }
 
     /// This plan, those for short columns and for few columns before it if there are any, and that for any array after
     /// it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but for where
     /// it begins, give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        let any = self.narrow().into_iter().chain([self.clone()]).flat_map(|plan| [plan.clone(), plan.unaligned()]);
+        let any = self.narrow().into_iter().chain([self.clone()]);
+        let any = any.flat_map(|plan| {
+            let in_rows = plan.in_rows();
+            // Wherever slices begin beside them, items that are repeated have runs of the same length.
+            let repeated = in_rows.iter().filter(|plan| plan.repeats()).map(ColumnsPlan::unaligned).collect::<Vec<_>>();
+            in_rows.into_iter().chain(repeated).chain([plan.clone(), plan.unaligned()])
+        });
         self.short().into_iter().chain(any).collect()
+    }
+
+    /// The plans for arrays with strides of their own whose rows lie in any of the faster ways. None for many such
+    /// arrays: there are as many plans as combinations.
+    fn in_rows(&self) -> Vec<ColumnsPlan> {
+        let is_strided = |array: &&ColumnArray| array.kind == ArrayKind::Strided;
+        if !(1..=MOST_IN_ROWS).contains(&self.inputs.iter().filter(is_strided).count()) {
+            return Vec::new();
+        }
+        let mut plans = vec![self.clone()];
+        for (index, array) in self.inputs.iter().enumerate().filter(|(_, array)| is_strided(array)) {
+            let with = |plan: &ColumnsPlan| {
+                let of_way = |way| {
+                    let mut plan = plan.clone();
+                    plan.inputs[index] = way;
+                    plan
+                };
+                array.in_rows(self.run, self.width).into_iter().map(of_way).collect::<Vec<_>>()
+            };
+            plans = plans.iter().flat_map(with).collect();
+        }
+        plans.into_iter().map(ColumnsPlan::with_longer_runs).collect()
+    }
+
+    /// Whether warps load runs of items that all their columns have.
+    pub(super) fn repeats(&self) -> bool {
+        self.inputs.iter().any(|array| array.lying == Lying::Repeated)
+    }
+
+    /// With as many rows of a thread as there is room for where not every column has items of its own.
+    fn with_longer_runs(self) -> ColumnsPlan {
+        let Some(most) = self.most_rows.filter(|_| self.repeats()) else { return self };
+        let bytes = self.loaded_bytes().max(bytes_of(&self.outputs)) * self.width;
+        let rows = (RUN_BYTES / bytes).min(MOST_ROWS).min(most);
+        let limits = self.device;
+        let with = |run: u32| ColumnsPlan { run, ..self.clone() };
+        let fits = |run: &u32| with(*run).tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
+        let run = (self.run..=rows).rev().find(fits).unwrap_or(self.run);
+        with(run).fitted(&limits)
     }
 
     /// The plan for few columns, whose threads have more statuses in flight.
     fn narrow(&self) -> Option<ColumnsPlan> {
-        let bytes = self.input_bytes().max(bytes_of(&self.outputs));
+        let bytes = bytes_of(&self.inputs).max(bytes_of(&self.outputs));
         let plan = ColumnsPlan { most_columns: u64::from(NARROW_ROW_BYTES / bytes), ..self.clone() };
         Some(plan.polling(NARROW_POLLED_WORDS)).filter(|plan| plan.polled_at_once > self.polled_at_once)
     }
@@ -363,7 +433,7 @@ impl ColumnsPlan {
         let largest = self.inputs.iter().chain(&self.outputs).map(|array| array.bytes).max().unwrap_or(1);
         let width = (SHORT_ROW_BYTES / largest).min(SHORT_STATE_BYTES / self.state_bytes).max(1);
         let width = 1 << width.ilog2();
-        let bytes = width * self.input_bytes().max(bytes_of(&self.outputs));
+        let bytes = width * bytes_of(&self.inputs).max(bytes_of(&self.outputs));
         let run = (SHORT_RUN_BYTES / bytes).min(self.run * self.width / width);
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;

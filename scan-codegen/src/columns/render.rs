@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    array::ColumnArray,
+    array::{ColumnArray, Lying},
     axis::ColumnLayout,
     plan::{ColumnsPlan, LAPS, STAGES},
 };
@@ -51,11 +51,13 @@ struct ColumnsWords<'a> {
     total: &'static str,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
-    /// Bytes of an element.
-    input_bytes: u32,
-    /// The arrays of the input from the first row of a thread's part on, and the statements that move them to the next.
+    /// Bytes of a stage.
+    stage_bytes: String,
+    /// The arrays of the input from the first row of a thread's part on, and the statements that load that.
     first_row: String,
-    next_row: String,
+    load_row: String,
+    /// The statements that wait for a stage.
+    wait: &'static str,
     pieces: Vec<PieceWords>,
 }
 
@@ -74,15 +76,16 @@ struct ArrayWords<'a> {
     #[serde(skip)]
     place: PlaceWords,
     bytes: u32,
-    /// Bytes of an element that lie in the arrays before it.
-    before: u32,
+    /// Where it arrives in a stage.
+    #[serde(skip)]
+    arrives: String,
     /// What a thread reads or writes at once: its type, its bytes, and how often for a row.
     piece: String,
     pieces: u32,
-    /// The statement that begins to load a piece of a row.
-    load: String,
+    /// Where in a stage a thread reads a piece of row k.
+    staged: String,
     #[serde(skip)]
-    kind: ArrayKind,
+    array: ColumnArray,
 }
 
 /// What threads read or write at once.
@@ -112,8 +115,8 @@ fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
 
 /// The words of arrays: `one` is the name and the type of the only one.
 fn array_words<'a>(
+    plan: &ColumnsPlan,
     arrays: &[ColumnArray],
-    width: u32,
     fields: Option<&'a [(String, String)]>,
     one: (&'a str, &'a str),
     kinds: ArrayKinds,
@@ -121,50 +124,95 @@ fn array_words<'a>(
 ) -> Vec<ArrayWords<'a>> {
     let fields_of = fields.unwrap_or_default().iter().map(|(name, ty)| (&name[..], &ty[..]));
     let named = fields_of.chain(fields.is_none().then_some(one));
-    let mut before = 0;
+    // Arrays that each thread loads, and behind them those of which each warp loads a run.
+    let (mut before, mut repeated) = (0, 0);
     let words = |((name, ty), array): ((&'a str, &'a str), &ColumnArray)| {
-        let ColumnArray { bytes, unit, kind, .. } = *array;
+        let ColumnArray { bytes, unit, kind, lying, .. } = *array;
         let member = |is_member: bool| if is_member { format!(".{name}") } else { String::new() };
-        let start = before;
-        before += bytes;
+        let pieces = plan.width * bytes / unit;
+        let (arrives, index) = match lying {
+            Lying::Repeated => {
+                let arrives = format!("stage + TILE * {} + {repeated}", plan.loaded_bytes());
+                repeated += plan.repeated_bytes(array);
+                (arrives, "warp_stage_index(k)".to_owned())
+            }
+            _ => {
+                let arrives = format!("stage + TILE * {before}");
+                before += bytes;
+                (arrives, format!("stage_index(k, piece, {pieces})"))
+            }
+        };
         ArrayWords {
             name,
             field: member(fields.is_some()),
             pointer: member(zipped),
             place: PlaceWords::new(name, ty, ty, &member(fields.is_some()), kind),
             bytes,
-            before: start,
             piece: format!("Piece{unit}"),
-            pieces: width * bytes / unit,
-            load: array.load(&format!("from{}", member(zipped))),
-            kind,
+            pieces,
+            staged: format!("((const Piece{unit}*)({arrives}))[{index}]"),
+            arrives,
+            array: *array,
         }
     };
     let planned = named.enumerate().filter(|&(index, _)| kinds.of(index) != ArrayKind::NoMemory);
     planned.map(|(_, named)| named).zip(arrays).map(words).collect()
 }
 
+/// Bytes of a stage.
+fn stage_bytes(plan: &ColumnsPlan) -> String {
+    let repeated = plan.inputs.iter().filter(|array| array.lying == Lying::Repeated);
+    match repeated.map(|array| plan.repeated_bytes(array)).sum() {
+        0 => format!("TILE * {}", plan.loaded_bytes()),
+        repeated => format!("TILE * {} + {repeated}", plan.loaded_bytes()),
+    }
+}
+
 /// Those of them that are slices.
 fn slices(arrays: &[ArrayWords<'_>]) -> Vec<SliceWords> {
-    let slices = arrays.iter().filter(|array| array.kind == ArrayKind::Slice);
+    let slices = arrays.iter().filter(|array| array.array.kind == ArrayKind::Slice);
     slices.map(|array| SliceWords { name: array.name.to_owned(), bytes: array.bytes.into() }).collect()
 }
 
-/// The arrays of the input from the first row of a thread's part on, and the statements that move them to the next row.
-fn moves(arrays: &[ArrayWords<'_>]) -> (String, String) {
-    let (first, step) = ("tile.part.first.input", "step");
-    if arrays.iter().all(|array| array.kind == ArrayKind::Slice) {
-        return (format!("input + {first}"), format!("from = from + {step};"));
+/// How a thread's part of a tile is loaded.
+struct Loads {
+    /// The arrays from its first row on. Those of which a warp loads a run together are loaded here.
+    first_row: String,
+    /// The statements that load row k of the others, and move the arrays to the next row.
+    row: String,
+}
+
+impl Loads {
+    fn new(arrays: &[ArrayWords<'_>]) -> Self {
+        let (first, step) = ("tile.part.first.input", "step");
+        let stage = |words: &ArrayWords<'_>| format!("(Piece{}*)({})", words.array.unit, words.arrives);
+        let first_of = |words: &ArrayWords<'_>| {
+            let strided = format!("first_of(input{}, layout, thread, tile.part)", words.pointer);
+            match (words.array.kind, words.array.lying) {
+                (ArrayKind::Slice, _) => format!("input{} + {first}", words.pointer),
+                (_, Lying::Repeated) => format!("begin_repeated({strided}, tile.part.rows, {})", stage(words)),
+                _ => strided,
+            }
+        };
+        let load = |words: &ArrayWords<'_>| {
+            let (pointer, ArrayWords { piece, pieces, .. }) = (words.pointer.as_str(), words);
+            let items = if words.array.lying == Lying::SideBySide { ".items" } else { "" };
+            format!("begin_pieces<{piece}, {pieces}>(from{pointer}{items}, {}, k);", stage(words))
+        };
+        let next = |words: &ArrayWords<'_>| match words.array.kind {
+            ArrayKind::Slice => format!("from{} += {step};", words.pointer),
+            _ => format!("to_next_row(from{}, {step});", words.pointer),
+        };
+        let by_row: Vec<_> = arrays.iter().filter(|words| words.array.lying != Lying::Repeated).collect();
+        let mut row: Vec<_> = by_row.iter().map(|words| load(words)).collect();
+        if arrays.iter().all(|words| words.array.kind == ArrayKind::Slice) {
+            row.push(format!("from = from + {step};"));
+            return Loads { first_row: format!("input + {first}"), row: row.join(" ") };
+        }
+        row.extend(by_row.iter().map(|words| next(words)));
+        let first_row: Vec<_> = arrays.iter().map(first_of).collect();
+        Loads { first_row: format!("Inputs{{{}}}", first_row.join(", ")), row: row.join(" ") }
     }
-    let each = arrays.iter().map(|ArrayWords { pointer, kind, .. }| match kind {
-        ArrayKind::Slice => (format!("input{pointer} + {first}"), format!("from{pointer} += {step};")),
-        _ => (
-            format!("first_of(input{pointer}, layout, thread, tile.part)"),
-            format!("to_next_row(from{pointer}, {step});"),
-        ),
-    });
-    let (first, next): (Vec<_>, Vec<_>) = each.unzip();
-    (format!("Inputs{{{}}}", first.join(", ")), next.join(" "))
 }
 
 /// Writes the kernel that scans along an axis. A pure function, like [`render`](crate::render()).
@@ -201,6 +249,7 @@ pub fn render_columns_from(
         parts.extend(["zipped/neighbours", "columns/neighbours"]);
     }
     parts.extend(kinds.any(|kind| kind == ArrayKind::Strided).then_some("columns/strided"));
+    parts.extend(plan.repeats().then_some("columns/repeated"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
     parts.extend(["packed_row", "status"]);
     parts.extend([heads::masks(&Segments::None), "prefix"]);
@@ -231,8 +280,8 @@ pub(crate) fn rooms_of<'a>(
     let input_fields = input_by_field.then_some(&text.input_fields[..]);
     let output_fields = spec.output.is_by_field(&operator.output).then_some(&text.output_fields[..]);
     let (one_input, one_output) = (("elements", "Input"), ("results", "Output"));
-    let input_arrays = array_words(&plan.inputs, plan.width, input_fields, one_input, spec.input_kinds, zipped);
-    let output_arrays = array_words(&plan.outputs, plan.width, output_fields, one_output, spec.output_kinds, zipped);
+    let input_arrays = array_words(plan, &plan.inputs, input_fields, one_input, spec.input_kinds, zipped);
+    let output_arrays = array_words(plan, &plan.outputs, output_fields, one_output, spec.output_kinds, zipped);
     let lies = |array: &ArrayWords<'a>| (array.name, array.place.clone());
     let arrays = ArraysWords::new(slices(&input_arrays), slices(&output_arrays));
     let inputs = input_arrays.iter().map(lies);
@@ -241,7 +290,7 @@ pub(crate) fn rooms_of<'a>(
         false => arrays.inputs_without_access("Inputs", inputs),
     };
     let types = TypesWords::new(text);
-    let (first_row, next_row) = moves(&input_arrays);
+    let loads = Loads::new(&input_arrays);
     Rooms::default()
         .with(&HeadingWords::new(format!("{spec} along an axis"), "columns"))?
         .with(&if zipped { types.in_arrays(spec) } else { types })?
@@ -270,9 +319,10 @@ pub(crate) fn rooms_of<'a>(
             },
             input_arrays,
             output_arrays,
-            input_bytes: plan.input_bytes(),
-            first_row,
-            next_row,
+            stage_bytes: stage_bytes(plan),
+            first_row: loads.first_row,
+            wait: if plan.repeats() { "cp_async_wait_group(), __syncwarp();" } else { "cp_async_wait_group();" },
+            load_row: loads.row,
             pieces: piece_words(plan),
         })
 }

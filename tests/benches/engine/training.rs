@@ -1,10 +1,11 @@
 //! Recurrences forward and backward, with initial and final states, as ratios to a copy of the bytes that each must move:
-//! `engine -- training`. Forward reads two arrays and writes one; backward reads three and writes two.
+//! `engine -- training`. Forward reads two arrays and writes one; backward reads three and writes two. `training shapes`
+//! tries other threads of a block and rows of a thread than those that are planned.
 
 use scan_runtime::{Axis, ScanElement, Scanner, arrays, half::bf16, ops};
 use scan_tests::operators::mixed;
 
-use super::{Outcome, SAMPLES, filled, median, sample};
+use super::{Outcome, Overrides, SAMPLES, filled, median, sample};
 
 /// The shape, its time axis, and the channels that share a gate.
 const LAYERS: [([usize; 3], usize, usize); 5] = [
@@ -19,13 +20,21 @@ const LAYERS: [([usize; 3], usize, usize); 5] = [
 /// The longest period of inputs.
 const BLOCK: usize = 1_999_993;
 
-fn layers<T: ScanElement + ops::Narrower<f32>>(scanner: &Scanner, name: &str, of: impl Fn(f32) -> T) -> Outcome
+/// Threads of a block and rows of a thread.
+const SHAPES: [(u32, u32); 6] = [(512, 7), (512, 5), (512, 4), (256, 7), (128, 14), (128, 28)];
+
+fn layers<T: ScanElement + ops::Narrower<f32>>(
+    scanner: &Scanner,
+    name: &str,
+    overrides: Overrides,
+    of: impl Fn(f32) -> T,
+) -> Outcome
 where
     f32: ops::Wider<T>,
 {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
-    let forward = scanner.scan(ops::recurrence_in::<f32, T>());
-    let backward = scanner.scan(ops::recurrence_in::<f32, T>().gradient()).reverse();
+    let forward = scanner.scan(ops::recurrence_in::<f32, T>()).overrides(overrides);
+    let backward = scanner.scan(ops::recurrence_in::<f32, T>().gradient()).reverse().overrides(overrides);
     for (shape, along, shared) in LAYERS {
         let axis = Axis::of(&shape, along)?;
         let (len, columns) = (axis.len(), axis.columns());
@@ -73,8 +82,17 @@ where
     Ok(())
 }
 
-pub(super) fn all(scanner: &Scanner) -> Outcome {
+pub(super) fn all(scanner: &Scanner, shapes: bool) -> Outcome {
     println!("| type | array, time axis | channels a gate | pass | ratio to copy |\n|---|---|--:|---|--:|");
-    layers(scanner, "f32", |x| x)?;
-    layers(scanner, "bf16", bf16::from_f32)
+    layers(scanner, "f32", Overrides::default(), |x| x)?;
+    layers(scanner, "bf16", Overrides::default(), bf16::from_f32)?;
+    for (threads, run) in SHAPES.into_iter().filter(|_| shapes) {
+        let overrides = Overrides::default().threads(threads).run(run);
+        let f32s = layers(scanner, &format!("f32, {threads} × {run}"), overrides, |x| x);
+        let bf16s = layers(scanner, &format!("bf16, {threads} × {run}"), overrides, bf16::from_f32);
+        for refused in [f32s, bf16s].into_iter().filter_map(Result::err) {
+            println!("| {threads} × {run} | {refused} |");
+        }
+    }
+    Ok(())
 }

@@ -46,6 +46,13 @@ fn find(file: &str) -> Result<PathBuf, String> {
     })
 }
 
+/// Opens a library of CUB's primitives.
+pub(crate) fn open(file: &str) -> Result<Library, String> {
+    let path = find(file)?;
+    // SAFETY: the library is made of CUB; its initialisers register its kernels and do nothing else.
+    unsafe { Library::new(&path) }.map_err(|error| format!("{} does not open: {error}", path.display()))
+}
+
 /// The library of the gallery's operators.
 pub(crate) struct GalleryCub {
     library: Arc<Library>,
@@ -53,11 +60,7 @@ pub(crate) struct GalleryCub {
 
 impl GalleryCub {
     pub(crate) fn open() -> Result<Self, String> {
-        let path = find("libcub_gallery.so")?;
-        // SAFETY: the library is made of gallery.cu; its initialisers register its kernels and do nothing else.
-        let library =
-            unsafe { Library::new(&path) }.map_err(|error| format!("{} does not open: {error}", path.display()))?;
-        Ok(GalleryCub { library: Arc::new(library) })
+        Ok(GalleryCub { library: Arc::new(open("libcub_gallery.so")?) })
     }
 
     /// The scan of an operator, with these parameters.

@@ -19,6 +19,7 @@ mod ours;
 mod race;
 mod report;
 mod segments;
+mod uses;
 
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 
@@ -99,6 +100,8 @@ enum Part {
     Columns,
     /// The operators of the gallery, at 2^20, 2^24 and 2^27 unless told.
     Gallery,
+    /// Uses of scans, at 2^28 elements unless told.
+    Uses,
 }
 
 /// So many elements the CPU scans in no time; longer results are compared with each other.
@@ -243,6 +246,9 @@ fn run(arguments: Arguments) -> Outcome<Vec<String>> {
             None => vec![1 << 20, 1 << 24, 1 << 27],
         };
         bench.gallery(&lengths, limit)?;
+    }
+    if all(Part::Uses) {
+        bench.uses(if arguments.sizes.is_some() { powers.last().copied().unwrap_or(28) } else { 28 })?;
     }
     println!("{}", bench.report.summary());
     if let Some(folder) = arguments.out {

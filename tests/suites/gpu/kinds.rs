@@ -312,7 +312,7 @@ fn validity() -> Outcome {
 fn own_strides() -> Outcome {
     let (scanner, cpu) = (Scanner::cuda(0)?, Scanner::cpu());
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    let cases: [(&[usize], usize, &[isize]); 10] = [
+    let cases: [(&[usize], usize, &[isize]); 13] = [
         (&[500, 300], 0, &[1, 0]),
         (&[8, 1_000, 64], 1, &[1_000, 1, 0]),
         (&[4, 500, 6, 32], 1, &[3_000, 6, 1, 0]),
@@ -323,6 +323,10 @@ fn own_strides() -> Outcome {
         (&[500, 300], 0, &[-300, 1]),
         (&[8, 1_000, 64], 1, &[64_000, -64, -1]),
         (&[300, 4_000], 1, &[-1, 0]),
+        // Items that all columns of a warp have, in one tile and in many, and rows side by side.
+        (&[3, 4_000, 256], 1, &[4_000, -1, 0]),
+        (&[2, 500, 6, 128], 1, &[3_000, 6, 1, 0]),
+        (&[8, 1_000, 64], 1, &[0, 64, 1]),
     ];
     for (turn, (shape, axis, strides)) in cases.into_iter().enumerate() {
         let axis = Axis::of(shape, axis)?;

@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, DeviceLimits, Overrides, ScanSpec, plan_columns};
 use scan_runtime::{ScanKind, ScanOp, ops};
 use scan_tests::{
     axes::{drawn, elements, not_contiguous, strided},
+    checked::render_columns,
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{ColumnsProgram, Emulator, Module},
     extent::compiled,
@@ -282,19 +283,23 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
         let spec = if number.is_multiple_of(2) { ScanSpec::inclusive() } else { ScanSpec::exclusive().reverse() };
         let kinds = ArrayKinds::new(kinds.iter().copied());
         let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField).with_kinds(kinds, ArrayKinds::default());
-        let shape = SHAPES[[1, 5, 3, 0, 4][number]];
+        let shape = SHAPES[[1, 5, 3, 0, 4, 2][number]];
         let initial_value = Some(Op::initial_value());
         let program = ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap();
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
         // The shape, the axis, and strides of two arrays.
         type Lying = (&'static [usize], usize, [&'static [isize]; 2]);
-        let arrays: [Lying; 9] = [
+        let arrays: [Lying; 12] = [
             (&[147, 38], 0, [&[1, 0], &[0, 1]]),
             (&[3, 49, 32], 1, [&[49, 1, 0], &[0, 32, 1]]),
             (&[2, 35, 6, 4], 1, [&[210, 6, 1, 0], &[0, 0, 4, 1]]),
             (&[2, 40, 6, 8], 1, [&[8, 16, 640, 1], &[640, 16, 0, 2]]),
             (&[6, 64], 1, [&[0, 1], &[1, 0]]),
             (&[130], 0, [&[0], &[1]]),
+            // Items that all columns of a warp have, and rows that lie in longer ones.
+            (&[2, 37, 64], 1, [&[37, 1, 0], &[0, 64, 1]]),
+            (&[9, 3, 128], 0, [&[6, 2, 0], &[-3, 1, 0]]),
+            (&[147, 64], 0, [&[64, 1], &[1, 0]]),
             // Inverted.
             (&[147, 38], 0, [&[-38, 1], &[38, -1]]),
             (&[3, 49, 32], 1, [&[-49, -1, 0], &[-1568, 32, -1]]),
@@ -325,6 +330,73 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
     of::<Summarize>(2, &[Previous, Strided, Next]);
     of::<Recurrence>(3, &[Next, Previous]);
     of::<AffineU32>(4, &[Strided]);
+    of::<Recurrence>(5, &[Strided, Strided]);
+}
+
+/// Every way in which rows of arrays with strides of their own lie has a kernel, which is for those that lie so.
+#[test]
+fn rows_that_repeat_an_item_or_lie_side_by_side_have_kernels_of_their_own() {
+    use ArrayKind::{Slice, Strided};
+    let of = |kinds: &[ArrayKind], shape: &[usize], own: &[&[isize]]| {
+        let kinds = ArrayKinds::new(kinds.iter().copied());
+        let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
+        let spec = spec.with_kinds(kinds, ArrayKinds::default());
+        let limits = DeviceLimits::H200;
+        let plans = plan_columns(&Recurrence.source(), &spec, &limits, &Overrides::default()).unwrap().all();
+        let layout = Axis::of(shape, 1).unwrap().layout_with(own);
+        let words_of = |strided: usize| std::iter::once(0).chain(layout.strided_words(strided)).collect::<Vec<_>>();
+        let words: Vec<u64> = match own.len() {
+            1 => words_of(0).into_iter().chain([0]).collect(),
+            _ => words_of(0).into_iter().chain(words_of(1)).collect(),
+        };
+        let plan = plans.iter().find(|plan| plan.suits(&layout, &words, &[0])).unwrap();
+        let text = render_columns(&Recurrence.source(), plan).unwrap().text;
+        let with = |part: &str| text.matches(part).count();
+        (plan.width, with("begin_repeated(first_of("), with("(from.gate.items,") + with("(from.token.items,"))
+    };
+    let (gates, shape): (&[isize], _) = (&[64, 1, 0], &[2, 64, 8192]);
+    assert_eq!(of(&[Strided, Slice], shape, &[gates]), (2, 1, 0));
+    assert_eq!(of(&[Strided, Slice], &[2, 64, 64], &[gates]), (2, 1, 0));
+    assert_eq!(of(&[Strided, Strided], shape, &[gates, &[65 * 8192, 8192, 1]]), (2, 1, 2));
+    // Neither where a warp has columns of two gates, nor where the rows of a longer array begin anywhere.
+    assert_eq!(of(&[Strided, Slice], &[2, 64, 96], &[gates]), (2, 0, 0));
+    assert_eq!(of(&[Strided, Slice], shape, &[&[65 * 8193, 8193, 1]]), (2, 0, 0));
+    assert_eq!(of(&[Strided, Slice], shape, &[&[64 * 8192, 8192, 2]]), (2, 0, 0));
+}
+
+/// An item of another lane or row, and lanes that do not wait for each other.
+#[test]
+fn planted_faults_of_repeated_items_are_found() {
+    let changes = [
+        ("k * WARPS + threadIdx.x / WARP", "k * WARPS"),
+        ("__syncwarp(); // all lanes have read what has been here", ""),
+        ("cp_async_wait_group(), __syncwarp();", "cp_async_wait_group();"),
+        ("(FORWARD ? k : 0 - k)", "k"),
+        ("if (k < rows) {", "if (k + 1 < rows) {"),
+    ];
+    let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Slice]);
+    let spec = ScanSpec::inclusive().reverse().with_arrays(Arrays::PerField, Arrays::One);
+    let spec = spec.with_kinds(kinds, ArrayKinds::default());
+    let shape = (64, 2, 2, 32, 3);
+    let is_repeated = |plan: ColumnsPlan| {
+        let plans = shaped(shape)(plan).all();
+        let repeats = |plan: &&ColumnsPlan| {
+            render_columns(&Recurrence.source(), plan).unwrap().text.contains("begin_repeated(first_of(")
+        };
+        plans.iter().find(repeats).unwrap().clone()
+    };
+    let program = ColumnsProgram::new(Recurrence, &spec, None, &overrides(shape), is_repeated).unwrap();
+    let is_found = |program: &ColumnsProgram<Recurrence>| {
+        (0..4).any(|seed| {
+            let (shape, own): (&[usize], &[isize]) =
+                [(&[147, 64][..], &[1, 0][..]), (&[40, 2, 64], &[2, 1, 0])][seed % 2];
+            let axis = Axis::of(shape, 0).unwrap();
+            let input = Recurrence::inputs(axis.len(), seed as u64);
+            let emulator = emulator(seed as u64).limit(4_000_000);
+            program.verify_kinds(&emulator, &axis, &input, None, &[], &[own]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
 /// Strides of another array, of another dimension, or in the wrong direction; edges in the wrong row.
@@ -332,13 +404,13 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
 fn planted_faults_of_kinds_are_found() {
     let changes = [
         ("from.items += row_of(layout, thread, part) * array.step;", ""),
-        ("from.items += index * array.strides[k];", "from.items += index * array.strides[0];"),
+        ("index_of(layout, column, k) * array.strides[k];", "index_of(layout, column, k) * array.strides[0];"),
         ("array.items += FORWARD ? array.step : 0 - array.step;", "array.items += array.step;"),
-        ("piece / pieces * array.strides[0]", "piece / pieces"),
+        ("piece / pieces * from.strides[0]", "piece / pieces"),
         ("(AFTER ? layout.input_step : 0 - layout.input_step)", "layout.input_step"),
         ("array.first += FORWARD ? 1 : -1;", "array.first += 1;"),
         ("from.first = row_of(layout, thread, part);", ""),
-        ("if (from.value.first == 0)", "if (from.value.first == 1)"),
+        ("from.first != (AFTER ? from.row - 1 : 0)", "from.first != (AFTER ? from.row - 1 : 1)"),
         ("(piece * sizeof(Piece) + byte) % sizeof(Item)", "byte % 2"),
         ("array.values += step;", ""),
     ];
@@ -364,8 +436,14 @@ fn planted_faults_of_kinds_are_found() {
 #[test]
 fn planted_faults_of_arrays_are_found() {
     let changes = [
-        ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
-        ("Piece8* to = (Piece8*)(stage + TILE * 4)", "Piece8* to = (Piece8*)(stage + TILE * 2)"),
+        (
+            "unit.token[piece] = ((const Piece8*)(stage + TILE * 4))",
+            "unit.token[piece] = ((const Piece8*)(stage + TILE * 0))",
+        ),
+        (
+            "unit.gate[piece] = ((const Piece8*)(stage + TILE * 0))",
+            "unit.gate[piece] = ((const Piece8*)(stage + TILE * 2))",
+        ),
         ("this->token + w * 4", "this->token + w * 2"),
         ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
         (
@@ -511,7 +589,7 @@ fn planted_faults_are_found() {
             "folding.part.tile_row < steps.rows) {",
         ),
         ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
-        ("index -= column * layout.extents[k]", "index -= column"),
+        ("index - column * layout.extents[k]", "index - column"),
         ("places.output += index * layout.output_strides[k]", "places.output += index * layout.input_step"),
         ("threadIdx.x % across,", "threadIdx.x % (across / 2),"),
         ("(below + RUN - 1) / RUN", "(below + RUN) / RUN"),
@@ -565,7 +643,7 @@ fn planted_faults_are_found() {
         ("combine_rows(op, warps_above, folding.above)", "combine_rows(op, folding.above, warps_above)"),
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),
-        ("statuses + aggregate_count;", "statuses + ring.across;"),
+        ("ring.prefixes += aggregate_count;", "ring.prefixes += ring.across;"),
         ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);

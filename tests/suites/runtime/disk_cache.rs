@@ -61,15 +61,37 @@ fn a_second_process_loads_from_disk_without_nvrtc() {
 }
 
 #[test]
-fn processes_that_start_cold_at_once_get_the_same_kernel() {
+fn of_processes_that_start_cold_at_once_one_compiles() {
     let folder = folder("many");
     let children: Vec<_> = (0..if is_long() { 64 } else { 16 }).map(|_| start(&folder)).collect();
     let answers: Vec<_> = children.into_iter().map(answer).collect();
     assert!(answers.iter().all(|answer| answer.rsplit(',').next() == answers[0].rsplit(',').next()), "{answers:?}");
+    let hits = |answer: &&String| answer.starts_with("hits 1");
+    assert_eq!(answers.iter().filter(hits).count(), answers.len() - 1, "{answers:?}");
     // The kernels, and the compiler's version.
     let names: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
     assert!(answer(start(&folder)).starts_with("hits 1, NVRTC loaded false"));
+}
+
+/// A process that is stopped while it compiles does not keep its turn when it is killed.
+#[test]
+fn a_process_killed_in_its_turn_lets_the_others_go_on() {
+    let folder = folder("turn");
+    let mut first = start(&folder);
+    let is_turn = |entry: std::io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(".unfinished-"))
+    };
+    let begin = std::time::Instant::now();
+    while !folder.read_dir().is_ok_and(|mut entries| entries.any(is_turn)) {
+        assert!(begin.elapsed().as_secs() < 60 && first.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_micros(100));
+    }
+    let others = [start(&folder), start(&folder)];
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let hits = others.map(answer).iter().filter(|answer| answer.starts_with("hits 1")).count();
+    assert_eq!(hits, 1);
 }
 
 #[test]

@@ -421,10 +421,9 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
         // The address of each array, and the words behind it.
         let words = |array: &Array| {
-            let behind = if let Taken::Followed(bytes) = &array.kind { bytes.len() / 8 } else { 0 };
-            std::iter::once((array.offset + array.first) as u64)
-                .chain(std::iter::repeat_n(0, behind))
-                .collect::<Vec<_>>()
+            let behind = if let Taken::Followed(bytes) = &array.kind { &bytes[..] } else { &[] };
+            let behind = behind.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+            std::iter::once((array.offset + array.first) as u64).chain(behind).collect::<Vec<_>>()
         };
         let addresses = |arrays: &[Array]| arrays.iter().flat_map(words).collect();
         let (inputs, outputs): (Vec<u64>, Vec<u64>) = match memory.arrays {

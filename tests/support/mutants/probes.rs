@@ -16,7 +16,8 @@ use scan_runtime::{
 use crate::{
     axes::{elements, strided},
     checked::{
-        render_columns_from, render_from, render_last_results_from, render_range_reduction_from, render_reduction_from,
+        render_columns, render_columns_from, render_from, render_last_results_from, render_range_reduction_from,
+        render_reduction_from,
     },
     climb::{self, climb},
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
@@ -394,7 +395,14 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
     ) {
         let spec = spec.clone().with_arrays(Arrays::PerField, Arrays::PerField);
         let overrides = Overrides::default().threads(threads).run(run).blocks(5);
-        let shaped = |plan: ColumnsPlan| plan.shaped(width, across);
+        // That of items which all columns of a warp have, where there is one.
+        let repeats = |plan: &ColumnsPlan| {
+            render_columns(&Op::new().source(), plan).is_ok_and(|source| source.text.contains("begin_repeated("))
+        };
+        let shaped = |plan: ColumnsPlan| {
+            let plan = plan.shaped(width, across);
+            if across < 32 { plan } else { plan.all().into_iter().find(repeats).unwrap_or(plan) }
+        };
         let program = planned(ColumnsProgram::new(Op::new(), &spec, None, &overrides, shaped));
         let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
         let name = format!("arrays along an axis, {spec}, {threads} threads, {across} side by side");
@@ -402,8 +410,14 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
         let run = move |source: &KernelSource| {
             let mut program = program.clone();
             program.source = source.clone();
-            let arrays: [(&[usize], usize); 5] =
-                [(&[147, 38], 0), (&[3, 49, 32], 1), (&[2, 2, 35, 34], 2), (&[1, 70], 0), (&[40, 2], 0)];
+            let arrays: [(&[usize], usize); 6] = [
+                (&[147, 38], 0),
+                (&[3, 49, 32], 1),
+                (&[2, 2, 35, 34], 2),
+                (&[1, 70], 0),
+                (&[40, 2], 0),
+                (&[2, 39, 64], 1),
+            ];
             let contiguous = arrays.into_iter().filter_map(|(shape, axis)| Axis::of(shape, axis).ok());
             let strides = [
                 strided(&[70, 6], 0, &[8, 1], &[6, 1]),
@@ -429,7 +443,11 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
     of::<Recurrence>(probes, &ScanSpec::inclusive(), (64, 2, 2, 16));
     of::<Summarize>(probes, &ScanSpec::inclusive().reverse().with_totals(), (32, 3, 1, 4));
     of::<Summarize>(probes, &values(), (64, 2, 2, 16));
-    for (spec, shape) in [(ScanSpec::inclusive(), (64, 2, 2, 16)), (ScanSpec::inclusive().reverse(), (32, 3, 1, 4))] {
+    for (spec, shape) in [
+        (ScanSpec::inclusive(), (64, 2, 2, 16)),
+        (ScanSpec::inclusive().reverse(), (32, 3, 1, 4)),
+        (ScanSpec::inclusive().reverse(), (64, 2, 2, 32)),
+    ] {
         let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Previous, ArrayKind::Next]);
         of::<Summarize>(probes, &spec.with_kinds(kinds, ArrayKinds::default()), shape);
     }

@@ -29,12 +29,13 @@ const COMPILER: Packages<'_> = Packages {
 const HEADERS: Packages<'_> =
     Packages { what: "CUB", packages: &["cuda-cccl"], proof: "cuda/cccl/headers/include/cub/version.cuh" };
 
-/// What the libraries are made of, and what they are called: the operators of the benchmark, and those of the gallery.
-const SOURCE: &str = "tests/benches/peers/cub.cu";
-pub(crate) const LIBRARIES: [&str; 2] = ["libcub_peer.so", "libcub_gallery.so"];
+/// What the libraries are made of, and what they are called: the operators of the benchmark, uses of scans, and the
+/// operators of the gallery.
+const SOURCES: [&str; 2] = ["tests/benches/peers/cub.cu", "tests/benches/peers/uses.cu"];
+pub(crate) const LIBRARIES: [&str; 3] = ["libcub_peer.so", "libcub_uses.so", "libcub_gallery.so"];
 
 /// Makes the libraries in the target folder, unless they are there already, and gives their paths.
-pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<[PathBuf; 2], String> {
+pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<[PathBuf; 3], String> {
     let folder = target_dir()?.join("peers");
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let nvcc = COMPILER.install(&folder.join("nvcc"))?;
@@ -42,8 +43,9 @@ pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<[PathBuf; 2]
     let gallery = folder.join("gallery.cu");
     fs::write(&gallery, gallery::source()?).map_err(|error| format!("cannot write {}: {error}", gallery.display()))?;
     let library = |name: &str, source: &Path| compile(&folder.join(name), source, &nvcc, &version, architecture);
-    let [peer, of_gallery] = LIBRARIES;
-    Ok([library(peer, &workspace.join(SOURCE))?, library(of_gallery, &gallery)?])
+    let [peer, uses, of_gallery] = LIBRARIES;
+    let [of_peer, of_uses] = SOURCES.map(|source| workspace.join(source));
+    Ok([library(peer, &of_peer)?, library(uses, &of_uses)?, library(of_gallery, &gallery)?])
 }
 
 /// Compiles one of them, unless it is there already.
