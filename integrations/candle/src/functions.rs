@@ -6,7 +6,7 @@ use scan_runtime::{
     ops,
 };
 
-use crate::{log_sum_exp, scan, scan_from};
+use crate::{log_sum_exp, scan, scan_from, scan_no_bwd};
 
 /// Calls an operator for the type of the tensors.
 macro_rules! by_dtype {
@@ -168,4 +168,43 @@ pub fn recurrence<D: Dim>(gate: &Tensor, x: &Tensor, initial: Option<&Tensor>, d
             ops::recurrence_in::<f32, bf16>()
         ),
     }
+}
+
+/// As [`recurrence`], without gradients and with the state after the last step as well: the initial state of the next
+/// chunk, or of the next token. The state is `f32` for tensors of 16 bits.
+///
+/// ```
+/// use candle_core::{Device, Tensor};
+/// use scan_candle::recurrence_no_bwd;
+///
+/// let gate = Tensor::new(&[[0.5_f32]], &Device::Cpu)?;
+/// let mut state = None;
+/// for token in [1.0_f32, 1.0, 1.0] {
+///     let x = Tensor::new(&[[token]], &Device::Cpu)?;
+///     let (_, after) = recurrence_no_bwd(&gate, &x, state.as_ref(), 1)?;
+///     state = Some(after);
+/// }
+/// assert_eq!(state.map(|state| state.to_vec1::<f32>()).transpose()?, Some(vec![1.75]));
+/// # Ok::<(), candle_core::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`recurrence`].
+pub fn recurrence_no_bwd<D: Dim>(
+    gate: &Tensor,
+    x: &Tensor,
+    initial: Option<&Tensor>,
+    dim: D,
+) -> Result<(Tensor, Tensor)> {
+    let gate = &gate.broadcast_as(x.shape())?;
+    by_dtype!(
+        "recurrence",
+        x,
+        scan_no_bwd([gate, x], initial, dim),
+        ops::recurrence::<f32>(),
+        ops::recurrence::<f64>(),
+        ops::recurrence_in::<f32, f16>(),
+        ops::recurrence_in::<f32, bf16>()
+    )
 }
