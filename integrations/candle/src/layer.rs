@@ -85,8 +85,9 @@ impl GatedRecurrence {
     ///
     /// As [`recurrence`].
     pub fn forward_from(&self, x: &Tensor, initial: Option<&Tensor>) -> Result<Tensor> {
+        let dim = time(x)?;
         let (gates, added) = self.steps(x)?;
-        self.outputs(&recurrence(&gates, &added, initial, time(x)?)?)
+        self.outputs(&recurrence(&gates, &added, initial, dim)?)
     }
 
     /// The results of some steps, of a single one, say, and the state after them, without gradients.
@@ -95,8 +96,9 @@ impl GatedRecurrence {
     ///
     /// As [`recurrence_no_bwd`].
     pub fn stream(&self, x: &Tensor, state: Option<&Tensor>) -> Result<(Tensor, Tensor)> {
+        let dim = time(x)?;
         let (gates, added) = self.steps(x)?;
-        let (states, state) = recurrence_no_bwd(&gates, &added, state, time(x)?)?;
+        let (states, state) = recurrence_no_bwd(&gates, &added, state, dim)?;
         Ok((self.outputs(&states)?, state))
     }
 }

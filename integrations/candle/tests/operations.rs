@@ -1,20 +1,31 @@
 //! Each operation, forward and backward, against loops of candle's own operations, finite differences and numbers. All
 //! of it runs on the CPU, and with the feature `cuda` on the first GPU, too, where there is one.
 
-use candle_core::{D, DType, Device, Error, Result, Tensor, Var};
-use scan_candle::{cummax, cumprod, cumsum, logcumsumexp, recurrence, scan, scan_from, scan_no_bwd};
+use std::{
+    io::{self, Write as _},
+    sync::Once,
+};
+
+use candle_core::{D, DType, Device, Error, Module, Result, Tensor, Var};
+use candle_nn::{VarBuilder, VarMap};
+use scan_candle::{GatedRecurrence, cummax, cumprod, cumsum, logcumsumexp, recurrence, scan, scan_from, scan_no_bwd};
 use scan_runtime::ops;
 
 /// The CPU, and the first GPU where there is one.
 fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        match Device::new_cuda(0) {
-            Ok(device) => devices.push(device),
-            Err(error) => println!("no CUDA device, the CPU alone: {error}"),
-        }
+    static SAID: Once = Once::new();
+    if !cfg!(feature = "cuda") {
+        return vec![Device::Cpu];
     }
-    devices
+    let gpu = Device::new_cuda(0);
+    SAID.call_once(|| {
+        // Not by `println!`, which tests hold back.
+        let _ = match &gpu {
+            Ok(device) => writeln!(io::stderr(), "on the CPU and {device:?}"),
+            Err(error) => writeln!(io::stderr(), "on the CPU alone, there is no CUDA device: {error}"),
+        };
+    });
+    [Device::Cpu].into_iter().chain(gpu.ok()).collect()
 }
 
 /// Numbers between −1 and 1, the same ones for a seed.
@@ -224,12 +235,19 @@ fn a_gate_of_a_head_has_the_sum_of_its_channels_gradients() -> Result<()> {
 
 /// The derivative of Σ w·f(x) with respect to each element of x, by central differences.
 fn by_differences(x: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    by_differences_of(x, |x| {
+        let y = f(x)?;
+        (&y * tensor(y.dims(), 99, y.device())?)?.sum_all()
+    })
+}
+
+/// The derivative of a loss with respect to each element of x, by central differences.
+fn by_differences_of(x: &Tensor, loss_of: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let (shape, numbers, step) = (x.shape(), values(x)?, 1e-6);
     let loss = |index: usize, by: f64| {
         let mut moved = numbers.clone();
         moved[index] += by;
-        let y = f(&Tensor::from_vec(moved, shape, x.device())?)?;
-        (&y * tensor(y.dims(), 99, y.device())?)?.sum_all()?.to_scalar::<f64>()
+        loss_of(&Tensor::from_vec(moved, shape, x.device())?)?.to_scalar::<f64>()
     };
     let each = (0..numbers.len()).map(|index| Ok((loss(index, step)? - loss(index, -step)?) / (2.0 * step)));
     Tensor::from_vec(each.collect::<Result<Vec<f64>>>()?, shape, x.device())
@@ -431,6 +449,41 @@ fn bad_arguments_are_typed_errors() -> Result<()> {
         assert!(matches!(error, Error::UnexpectedShape { .. }), "{error}");
         let nine = tensor(&[1; 9], 23, &device)?;
         assert!(cumsum(&nine, 0).unwrap_err().to_string().contains("9 dimensions"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_layer_streams_what_it_computes_at_once() -> Result<()> {
+    for device in devices() {
+        let vars = VarMap::new();
+        let layer = GatedRecurrence::new(3, 5, 2, VarBuilder::from_varmap(&vars, DType::F64, &device))?;
+        let x = tensor(&[2, 11, 3], 24, &device)?;
+        let whole = layer.forward(&x)?;
+        assert_eq!(whole.dims(), [2, 11, 2]);
+        for len in [1, 4] {
+            let (mut state, mut parts) = (None, Vec::new());
+            for start in (0..11).step_by(len) {
+                let (y, after) = layer.stream(&x.narrow(1, start, len.min(11 - start))?, state.as_ref())?;
+                parts.push(y);
+                state = Some(after);
+            }
+            close(&Tensor::cat(&parts, 1)?, &whole, 1e-14, "streamed")?;
+        }
+        // All of its weights, and the initial state, are trained.
+        let first = Var::from_tensor(&tensor(&[2, 5], 25, &device)?)?;
+        let y = layer.forward_from(&x, Some(&first))?;
+        let gradients = y.sqr()?.sum_all()?.backward()?;
+        for var in vars.all_vars().iter().chain([&first]) {
+            let gradient = gradients.get(var).expect("a gradient");
+            assert_eq!(gradient.dims(), var.dims());
+            assert!(gradient.abs()?.max_all()?.to_scalar::<f64>()? > 0.0);
+        }
+        let found = gradients.get(&first).expect("a gradient");
+        let by = by_differences_of(&first, |first| layer.forward_from(&x, Some(first))?.sqr()?.sum_all())?;
+        close(found, &by, 1e-7, "the initial state")?;
+        let vector = tensor(&[3], 26, &device)?;
+        assert!(matches!(cause(layer.forward(&vector).unwrap_err()), Error::UnexpectedNumberOfDims { .. }));
     }
     Ok(())
 }
