@@ -189,11 +189,14 @@ impl Run<'_> {
     }
 
     fn integrations(&self) -> Result<Outcome, String> {
-        let candle = |arguments: &str| self.cargo(&format!("{arguments} --manifest-path integrations/candle/Cargo.toml"));
-        let mut commands = vec![candle("test --locked"), candle("build --locked --release --examples")];
+        let candle = |command: &str, options: &str| {
+            self.cargo(&format!("{command} --locked --manifest-path integrations/candle/Cargo.toml {options}"))
+        };
+        let mut commands = vec![candle("clippy", "--all-targets -- -D warnings"), candle("test", "--all-targets")];
+        commands.push(candle("test", "--doc"));
         let has_nvcc = self.answers(Command::new("nvcc").arg("--version"));
         if has_nvcc {
-            commands.push(candle("test --locked --release --features cuda"));
+            commands.push(candle("test", "--release --features cuda"));
         }
         match self.all(commands)? {
             Outcome::Passed if !has_nvcc => Ok(Outcome::LeftOut("all but candle's CUDA passed, which needs nvcc")),

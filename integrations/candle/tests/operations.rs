@@ -1,6 +1,9 @@
 //! Each operation, forward and backward, against loops of candle's own operations, finite differences and numbers. All
 //! of it runs on the CPU, and with the feature `cuda` on the first GPU, too, where there is one.
 
+#![allow(clippy::expect_used, reason = "a test that fails panics")]
+#![allow(clippy::type_complexity, reason = "tables of names and functions")]
+
 use std::{
     io::{self, Write as _},
     sync::Once,
