@@ -51,8 +51,8 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// item that lies last. To all numbers of items above, `-stride * (extent - 1)` is added, so that the smallest one is
 /// 0.
 ///
-/// In host memory the items are copied before the scan, unless the strides are those of the axis itself, of which they are
-/// read where they are. In device memory kernels read each where it is; where a stride of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by
+/// In host memory the items are copied before the scan, unless their strides are those of the axis. In device memory
+/// kernels read each where it is; where a stride of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by
 /// one.
 ///
 /// A part of a longer buffer brings an offset: of states `[batch, tokens + 1, channels]` the ones before each token are
@@ -205,8 +205,16 @@ unsafe impl<'a, T: ScanElement> HostInput<T> for Strided<'a, T> {
         check_apart(array, axis)?;
         let mut items = room(lanes.len)?;
         items.extend(self.items.first().into_iter().flat_map(|item| std::iter::repeat_n(*item, lanes.len)));
-        each_place(axis.shape(), [strides], |index, [to]| {
-            items[to] = self.items[place(first, index, self.strides())];
+        // Item by item along the last dimension.
+        let last = axis.shape().len() - 1;
+        let (extent, step, own_step) = (axis.shape()[last], strides[last], self.strides()[last]);
+        let down = step.min(0).unsigned_abs() * extent.saturating_sub(1);
+        each_place(&axis.shape()[..last], [&strides[..last]], |index, [to]| {
+            let (mut to, mut from) = (to + down, place(first, index, self.strides()));
+            for _ in 0..extent {
+                items[to] = self.items[from];
+                (to, from) = (to.wrapping_add_signed(step), from.wrapping_add_signed(own_step));
+            }
         });
         Ok(Cow::Owned(items))
     }
