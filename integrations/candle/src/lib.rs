@@ -31,7 +31,7 @@ mod float;
 mod functions;
 mod layer;
 mod operator;
-mod operators;
+pub mod operators;
 mod pass;
 
 pub use apply::{scan, scan_from, scan_no_bwd};

@@ -1,4 +1,5 @@
-//! The gradients of sums, products, maxima, log-sum-exps and recurrences.
+//! The operators of this crate: log-sum-exps, and the gradients of products, maxima and log-sum-exps. Those of sums and
+//! recurrences are in [`scan_runtime::ops`].
 
 use std::marker::PhantomData;
 

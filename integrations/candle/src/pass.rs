@@ -109,5 +109,7 @@ impl Geometry {
 
 /// The error of an operator that says it reads another number of tensors than its type has.
 pub(crate) fn wrong_count(op: &'static str) -> Error {
-    Error::Msg(format!("{op}: `reads` gives another number of arrays than `Reads` has"))
+    Error::Msg(format!(
+        "{op}: `reads` says other arrays than there are: give one for each field of the backward operator's input"
+    ))
 }

@@ -11,7 +11,9 @@ use std::{
 
 use candle_core::{D, DType, Device, Error, Module, Result, Tensor, Var};
 use candle_nn::{VarBuilder, VarMap};
-use scan_candle::{GatedRecurrence, cummax, cumprod, cumsum, logcumsumexp, recurrence, scan, scan_from, scan_no_bwd};
+use scan_candle::{
+    GatedRecurrence, Read, TensorOp, cummax, cumprod, cumsum, logcumsumexp, recurrence, scan, scan_from, scan_no_bwd,
+};
 use scan_runtime::ops;
 
 /// The CPU, and the first GPU where there is one.
@@ -423,6 +425,39 @@ fn cause(error: Error) -> Error {
         Error::WithBacktrace { inner, .. } => cause(*inner),
         error => error,
     }
+}
+
+/// An operator whose `reads` contradicts its `Reads`.
+struct Contradicts(Vec<Read>);
+
+impl TensorOp<f64> for Contradicts {
+    const NAME: &'static str = "contradicts";
+    type Forward = ops::Sum<f64>;
+    type Inputs = [f64; 1];
+    type Backward = ops::Sum<f64>;
+    type Reads = [f64; 1];
+    fn forward(&self) -> ops::Sum<f64> {
+        ops::sum()
+    }
+    fn backward(&self) -> ops::Sum<f64> {
+        ops::sum()
+    }
+    fn reads(&self) -> Vec<Read> {
+        self.0.clone()
+    }
+}
+
+#[test]
+fn an_operator_that_reads_what_there_is_not_is_an_error() -> Result<()> {
+    for device in devices() {
+        let x = Var::from_tensor(&tensor(&[2, 3], 27, &device)?)?;
+        for reads in [vec![], vec![Read::Gradient, Read::Output], vec![Read::Input(1)]] {
+            let y = scan(Contradicts(reads), [&x], 1)?;
+            let error = y.sum_all()?.backward().unwrap_err().to_string();
+            assert!(error.contains("`reads`"), "{error}");
+        }
+    }
+    Ok(())
 }
 
 #[test]
