@@ -57,6 +57,8 @@ enum Part {
     Gpu,
     /// Each step of `docs/explorer.html` in Chromium, where it is installed.
     Browser,
+    /// The crates for other frameworks, which are workspaces of their own; on CUDA too, where `nvcc` is installed.
+    Integrations,
 }
 
 /// What has become of a part.
@@ -145,6 +147,7 @@ impl Run<'_> {
                 Err(_) => Ok(Outcome::LeftOut("no usable GPU")),
             },
             Part::Browser => self.browser(),
+            Part::Integrations => self.integrations(),
         }
     }
 
@@ -183,6 +186,22 @@ impl Run<'_> {
         let flags = "-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-num-cpus=4";
         miri.env("MIRIFLAGS", flags);
         self.all([miri])
+    }
+
+    fn integrations(&self) -> Result<Outcome, String> {
+        let candle = |command: &str, options: &str| {
+            self.cargo(&format!("{command} --locked --manifest-path integrations/candle/Cargo.toml {options}"))
+        };
+        let mut commands = vec![candle("clippy", "--all-targets -- -D warnings"), candle("test", "--all-targets")];
+        commands.push(candle("test", "--doc"));
+        let has_nvcc = self.answers(Command::new("nvcc").arg("--version"));
+        if has_nvcc {
+            commands.push(candle("test", "--release --features cuda"));
+        }
+        match self.all(commands)? {
+            Outcome::Passed if !has_nvcc => Ok(Outcome::LeftOut("all but candle's CUDA passed, which needs nvcc")),
+            outcome => Ok(outcome),
+        }
     }
 
     /// The page itself goes through all its steps, and says so in its title.

@@ -1,5 +1,7 @@
 //! Inputs of scans along an axis that have strides of their own.
 
+use std::borrow::Cow;
+
 use scan_codegen::{ArrayKind, Axis};
 
 use super::{
@@ -49,8 +51,8 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// item that lies last. To all numbers of items above, `-stride * (extent - 1)` is added, so that the smallest one is
 /// 0.
 ///
-/// In host memory the items are copied before the scan. In device memory kernels read each where it is; where a stride
-/// of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by
+/// In host memory the items are copied before the scan, unless their strides are those of the axis. In device memory
+/// kernels read each where it is; where a stride of 0 repeats it, from the caches. Beside slices, whose neighbouring columns are read together, items are read one by
 /// one.
 ///
 /// A part of a longer buffer brings an offset: of states `[batch, tokens + 1, channels]` the ones before each token are
@@ -181,30 +183,42 @@ pub(crate) fn each_place<const N: usize>(
 }
 
 // SAFETY: what is held has as many items as the memory of the input that lies as the axis says.
-unsafe impl<T: ScanElement> HostInput<T> for Strided<'_, T> {
+unsafe impl<'a, T: ScanElement> HostInput<T> for Strided<'a, T> {
     const SEALED: Sealed = Sealed;
     type Layout = One;
     type At = *const T;
     type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Strided];
-    type Held = Vec<T>;
+    type Held = Cow<'a, [T]>;
     #[inline]
     fn items(&self, lengths: &mut Lengths) {
         lengths.add(None);
     }
-    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Cow<'a, [T]>, Error> {
         let Some(axis) = lanes.axis else { return Err(Error::NoAxis { array }) };
         let first = check_strided(array, axis, self.strides(), self.items.len())?;
+        let (strides, _) = axis.both_strides();
+        let mut dimensions = axis.shape().iter().zip(strides).zip(self.strides());
+        if dimensions.all(|((&extent, of_axis), own)| extent <= 1 || of_axis == own) {
+            return Ok(Cow::Borrowed(&self.items[..lanes.len]));
+        }
         check_apart(array, axis)?;
         let mut items = room(lanes.len)?;
         items.extend(self.items.first().into_iter().flat_map(|item| std::iter::repeat_n(*item, lanes.len)));
-        let (strides, _) = axis.both_strides();
-        each_place(axis.shape(), [strides], |index, [to]| {
-            items[to] = self.items[place(first, index, self.strides())];
+        // Item by item along the last dimension.
+        let last = axis.shape().len() - 1;
+        let (extent, step, own_step) = (axis.shape()[last], strides[last], self.strides()[last]);
+        let down = step.min(0).unsigned_abs() * extent.saturating_sub(1);
+        each_place(&axis.shape()[..last], [&strides[..last]], |index, [to]| {
+            let (mut to, mut from) = (to + down, place(first, index, self.strides()));
+            for _ in 0..extent {
+                items[to] = self.items[from];
+                (to, from) = (to.wrapping_add_signed(step), from.wrapping_add_signed(own_step));
+            }
         });
-        Ok(items)
+        Ok(Cow::Owned(items))
     }
-    fn at(held: &Vec<T>) -> *const T {
+    fn at(held: &Cow<'a, [T]>) -> *const T {
         held.as_ptr()
     }
 }
@@ -220,5 +234,26 @@ unsafe impl<T: ScanElement> DeviceInput<T> for Strided<'_, T, Device> {
     }
     fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
         words.push_strided(self.items.pointer(stream), size_of::<T>());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_that_lie_as_the_axis_says_are_not_copied() {
+        let axis = Axis::of(&[2, 1, 3], 2).unwrap().input_strides(&[4, 9, 1]).unwrap();
+        let items = [1, 2, 3, 4, 5, 6, 7];
+        let lanes = Lanes { len: 7, memory: false, part: 7, row: 7, axis: Some(&axis) };
+        let is_borrowed = |strides: &[isize]| {
+            let held = strided::<i32, Host>(&items, strides).hold(0, lanes).unwrap();
+            matches!(held, Cow::Borrowed(held) if std::ptr::eq(held, &items[..]))
+        };
+        assert!(is_borrowed(&[4, 9, 1]));
+        // No step is made along a dimension of one element.
+        assert!(is_borrowed(&[4, 0, 1]));
+        assert!(!is_borrowed(&[3, 9, 1]));
+        assert!(!is_borrowed(&[4, 9, 0]));
     }
 }
