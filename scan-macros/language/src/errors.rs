@@ -21,6 +21,11 @@ impl Errors {
         self.found.push(error);
     }
 
+    /// Adds the errors of another collection.
+    pub(crate) fn take(&mut self, others: Errors) {
+        self.found.extend(others.found);
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.found.len()
     }
