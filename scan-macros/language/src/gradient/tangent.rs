@@ -90,6 +90,8 @@ pub(super) struct Tangents<'a> {
     /// The statements of the innermost block.
     out: Vec<TokenStream>,
     kept: usize,
+    /// Whether the type of the value is known where its tangent goes.
+    typed: bool,
 }
 
 /// A body with its arguments: the value, and how it changes.
@@ -100,7 +102,7 @@ pub(super) struct Inlined {
 
 impl<'a> Tangents<'a> {
     pub(super) fn new(known: &'a Known<'a>, errors: &'a mut Errors) -> Self {
-        Tangents { known, errors, scopes: vec![BTreeMap::new()], out: Vec::new(), kept: 0 }
+        Tangents { known, errors, scopes: vec![BTreeMap::new()], out: Vec::new(), kept: 0, typed: true }
     }
 
     /// A function's value for these arguments, each an expression without effects and its tangent.
@@ -196,7 +198,7 @@ impl<'a> Tangents<'a> {
                     }
                 }
                 (pat, value) => {
-                    let tangent = self.operand(value);
+                    let tangent = self.operand_of(value, ty.is_some());
                     self.bind(pat, ty, tangent);
                 }
             },
@@ -436,6 +438,11 @@ impl<'a> Tangents<'a> {
 
     /// The tangent of a value that is computed beside its tangent, so that it may not change what either of them reads.
     fn operand(&mut self, expr: &Expr) -> Tangent {
+        self.operand_of(expr, false)
+    }
+
+    /// The same, for a place whose type is known or not.
+    fn operand_of(&mut self, expr: &Expr, typed: bool) -> Tangent {
         if changes_others(expr) {
             self.errors.at(
                 expr,
@@ -443,7 +450,10 @@ impl<'a> Tangents<'a> {
                  of its own",
             );
         }
-        self.of(expr)
+        let around = std::mem::replace(&mut self.typed, typed);
+        let tangent = self.of(expr);
+        self.typed = around;
+        tangent
     }
 
     /// A value that is used several times.
@@ -476,8 +486,8 @@ impl<'a> Tangents<'a> {
             Expr::Paren(inner) => self.of(&inner.expr),
             Expr::Path(path) => self.path(path),
             Expr::Block(block) => self.block(|this| this.value_of(&block.block)),
-            Expr::If(choice) => self.branches(choice),
-            Expr::Match(matching) => self.matching(matching),
+            Expr::If(choice) => self.branches(choice, expr),
+            Expr::Match(matching) => self.matching(matching, expr),
             Expr::Unary(unary) => match unary.op {
                 UnOp::Neg(_) => match self.of(&unary.expr) {
                     Value(value) => Value(quote!((-#value))),
@@ -576,7 +586,7 @@ impl<'a> Tangents<'a> {
         }
     }
 
-    fn branches(&mut self, choice: &syn::ExprIf) -> Tangent {
+    fn branches(&mut self, choice: &syn::ExprIf, whole: &Expr) -> Tangent {
         let condition = &choice.cond;
         let Some((_, other)) = &choice.else_branch else { return Zero(None) };
         let (then_stmts, then) = self.scoped(|this| this.value_of(&choice.then_branch));
@@ -587,12 +597,14 @@ impl<'a> Tangents<'a> {
         if let (Zero(a), Zero(b)) = (&then, &other_tangent) {
             return Zero(a.clone().or_else(|| b.clone()));
         }
+        let has_statements = !then_stmts.is_empty() || !other_stmts.is_empty();
+        let [then, other_tangent] = [then, other_tangent].map(|tangent| self.with_type(tangent, has_statements, whole));
         let then = self.materialized(then, &choice.then_branch);
         let other = self.materialized(other_tangent, other);
         Value(quote!((if #condition { #(#then_stmts)* #then } else { #(#other_stmts)* #other })))
     }
 
-    fn matching(&mut self, matching: &syn::ExprMatch) -> Tangent {
+    fn matching(&mut self, matching: &syn::ExprMatch, whole: &Expr) -> Tangent {
         let scrutinee = &matching.expr;
         let mut arms = Vec::new();
         for arm in &matching.arms {
@@ -611,13 +623,27 @@ impl<'a> Tangents<'a> {
                 .find(|(_, _, tangent)| !matches!(tangent, Zero(None)))
                 .map_or(Zero(None), |arm| arm.2);
         }
+        let has_statements = arms.iter().any(|(_, stmts, _)| !stmts.is_empty());
         let arms = arms.into_iter().map(|(arm, stmts, tangent)| {
+            let tangent = self.with_type(tangent, has_statements, whole);
             let value = self.materialized(tangent, &arm.body);
             let pat = &arm.pat;
             quote!(#pat => { #(#stmts)* #value })
         });
         let arms: Vec<_> = arms.collect();
         Value(quote!((match #scrutinee { #(#arms)* })))
+    }
+
+    /// The tangent of a branch, whose type C++ can find out where there are statements in the branches.
+    fn with_type(&mut self, tangent: Tangent, has_statements: bool, whole: &Expr) -> Tangent {
+        match tangent {
+            Zero(Some(zero)) if has_statements && !self.typed && is_number_without_type(&zero) => {
+                // A zero of the type of the value, whatever that and the value are.
+                let value = self.shared(whole);
+                Zero(Some(quote!(#value.min(#zero).max(#zero))))
+            }
+            tangent => tangent,
+        }
     }
 
     /// Gives the names that a pattern of a `match` binds their tangents.
@@ -1042,6 +1068,10 @@ fn is_discrete(zero: &TokenStream) -> bool {
             .iter()
             .filter(|name| !name.contains('f'))
             .any(|name| text.starts_with(&format!("< {name} ")))
+}
+
+fn is_number_without_type(zero: &TokenStream) -> bool {
+    syn::parse2::<syn::LitFloat>(zero.clone()).is_ok_and(|number| number.suffix().is_empty())
 }
 
 fn zero_of(literal: &Lit) -> Option<TokenStream> {

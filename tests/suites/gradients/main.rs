@@ -1,0 +1,7 @@
+//! Derived gradients: beside differences of the loss, beside those of `jax`, beside gradients written by hand, in the
+//! emulator and through NVRTC; and with planted faults.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+mod differences;
+mod operators;
