@@ -45,6 +45,40 @@ pub struct WithParameters<C, P> {
     pub parameters: P,
 }
 
+/// The carry of a backward pass: the adjoint of a state of type `C` alone, or [`WithParameters`].
+pub trait AdjointCarry<C>: Copy {
+    /// The carry with this adjoint; the gradient of the parameters is 0.
+    fn of_state(state: C) -> Self;
+    /// The adjoint of the state.
+    fn state(&self) -> C;
+    /// The gradient with respect to the floats of the parameters.
+    fn parameters(&self) -> Vec<f64>;
+}
+
+impl<C: Components> AdjointCarry<C> for C {
+    fn of_state(state: C) -> Self {
+        state
+    }
+    fn state(&self) -> C {
+        *self
+    }
+    fn parameters(&self) -> Vec<f64> {
+        Vec::new()
+    }
+}
+
+impl<C: Components, P: Components<Scalar: Into<f64>>> AdjointCarry<C> for WithParameters<C, P> {
+    fn of_state(state: C) -> Self {
+        WithParameters { state, parameters: P::ZERO }
+    }
+    fn state(&self) -> C {
+        self.state
+    }
+    fn parameters(&self) -> Vec<f64> {
+        (0..P::COUNT).map(|index| self.parameters.component(index).into()).collect()
+    }
+}
+
 /// An input of a backward pass, for a step of the operator: a struct, or a tuple of three arrays.
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

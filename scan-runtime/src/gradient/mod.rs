@@ -102,7 +102,7 @@ mod functions;
 mod linear;
 
 pub use components::Components;
-pub use linear::{AdjointMap, Backward, DiagonalMap, ParametersMap, WithParameters};
+pub use linear::{AdjointCarry, AdjointMap, Backward, DiagonalMap, ParametersMap, WithParameters};
 
 use crate::{Scan, ScanOp, Scanner};
 

@@ -1,9 +1,9 @@
 //! The whole backward pass, beside central differences of the loss.
 
-use super::operators::{self, Case, Total, Visitor, components, element};
+use super::operators::{self, Case, Visitor, components, element};
 use scan_runtime::{
     ScanOp, Scanner,
-    gradient::{Backward, Components, Differentiable},
+    gradient::{AdjointCarry, Backward, Components, Differentiable},
 };
 use scan_tests::operators::mixed;
 
@@ -71,7 +71,7 @@ impl<C: Case> Problem<C> {
 
     pub(crate) fn gradients(&self, scanner: &Scanner) -> Gradients {
         let op = C::op(&self.parameters);
-        let backward = scanner.backward(op).init(Total::of_state(self.of_last));
+        let backward = scanner.backward(op).init(AdjointCarry::of_state(self.of_last));
         let (dx, total) = backward.with_total().run(&self.backward_inputs()).unwrap();
         let total = total.unwrap();
         Gradients {
@@ -136,6 +136,24 @@ impl Visitor for BesideDifferences {
             assert!(error <= 1e-6, "{}, {len} steps: {place}", C::NAME);
         }
     }
+}
+
+/// Of equal scores, where the parts of a state have kinks, and its result has none.
+#[test]
+fn equal_scores_have_the_gradients_of_the_loss() {
+    fn check<C: Case>() {
+        let mut problem = Problem::<C>::new(5, 3);
+        let first = components(problem.x[0])[0];
+        for (at, x) in problem.x.iter_mut().enumerate() {
+            *x = x.add_at(0, first - components(*x)[0] + if at == 3 { 0.25 } else { 0.0 });
+        }
+        // The parts of the final state have no part in the loss.
+        problem.of_last = Carry::<C>::ZERO;
+        let (error, place) = largest_error(&problem.gradients(&Scanner::cpu()), &problem.differences());
+        assert!(error <= 1e-6, "{}: {place}", C::NAME);
+    }
+    check::<operators::OfLogSumExp>();
+    check::<operators::OfAttention>();
 }
 
 #[test]

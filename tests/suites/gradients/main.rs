@@ -3,5 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
+mod by_hand;
 mod differences;
+mod faults;
+mod jax;
+mod kernels;
+mod laws;
 mod operators;

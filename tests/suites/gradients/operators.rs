@@ -3,7 +3,7 @@
 use scan_runtime::{
     ScanOp,
     gallery::{complex_product::Phase, second_order_recurrence::Oscillator},
-    gradient::{Components, Differentiable, WithParameters},
+    gradient::{AdjointCarry, Components, Differentiable},
     scan_element, scan_fn, scan_op,
 };
 
@@ -19,7 +19,7 @@ pub(crate) trait Case {
                     <Self::Op as ScanOp>::Input,
                     <Self::Op as ScanOp>::Output,
                 >,
-                Carry: Total<<Self::Op as ScanOp>::Carry>,
+                Carry: AdjointCarry<<Self::Op as ScanOp>::Carry>,
             >,
         > + Clone;
     const NAME: &str;
@@ -46,37 +46,6 @@ pub(crate) fn element<T: Components<Scalar = f64>>(components: &[f64]) -> T {
 /// The components of an element.
 pub(crate) fn components<T: Components<Scalar = f64>>(element: T) -> Vec<f64> {
     (0..T::COUNT).map(|index| element.component(index)).collect()
-}
-
-/// The total of a backward pass.
-pub(crate) trait Total<C> {
-    fn state(&self) -> C;
-    fn parameters(&self) -> Vec<f64>;
-    fn of_state(state: C) -> Self;
-}
-
-impl<C: Components> Total<C> for C {
-    fn state(&self) -> C {
-        *self
-    }
-    fn parameters(&self) -> Vec<f64> {
-        Vec::new()
-    }
-    fn of_state(state: C) -> Self {
-        state
-    }
-}
-
-impl<C: Components, P: Components<Scalar = f64>> Total<C> for WithParameters<C, P> {
-    fn state(&self) -> C {
-        self.state
-    }
-    fn parameters(&self) -> Vec<f64> {
-        components(self.parameters)
-    }
-    fn of_state(state: C) -> Self {
-        WithParameters { state, parameters: P::ZERO }
-    }
 }
 
 /// Visits each case.
@@ -221,7 +190,7 @@ pub(crate) struct Scaled {
 #[scan_fn(gradient)]
 fn share_of_smaller(a: f64, b: f64) -> f64 {
     let share = (-(a - b).abs()).exp();
-    if a == b { 1.0 } else { share }
+    if a == b && a.is_infinite() { 1.0 } else { share }
 }
 
 #[derive(Clone, Copy)]

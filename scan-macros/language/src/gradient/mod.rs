@@ -15,6 +15,8 @@ mod tests;
 pub(crate) use element::components;
 pub(crate) use function::tangent_of;
 
+use crate::attribute::Laws;
+use crate::emit;
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
 use crate::passes;
@@ -103,7 +105,9 @@ pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream 
     let floats = quote_spanned! {carried.span()=>
         const _: () = ::core::assert!(<#carried as #krate::gradient::Components>::COUNT > 0, #message);
     };
+    let test = operator.laws.as_ref().map(|laws| test_of_gradient(operator, laws));
     quote! {
+        #test
         #[allow(unused, non_local_definitions, missing_docs, unreachable_pub, non_camel_case_types, clippy::all)]
         const _: () = {
             #floats
@@ -121,6 +125,26 @@ pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream 
                 }
             }
         };
+    }
+}
+
+/// A test that fails with the counterexample.
+fn test_of_gradient(operator: &Operator, laws: &Laws) -> TokenStream {
+    let Operator { krate, self_ty, .. } = operator;
+    let name = emit::name_of_test("gradient_of", self_ty, laws);
+    let value = emit::value_of_test(self_ty, laws);
+    // The other options are those of the laws, whose tolerance is one of rounding.
+    let run = match &laws.samples {
+        Some(samples) => quote!(.gradient(&#value, #samples)),
+        None => quote!(.gradient_on_default_samples(&#value)),
+    };
+    quote! {
+        #[cfg(test)]
+        #[::core::prelude::v1::test]
+        #[allow(non_snake_case)]
+        fn #name() -> #krate::__private::LawsResult {
+            #krate::__private::gradient_holds(&#krate::laws::Check::new()#run?)
+        }
     }
 }
 

@@ -1,0 +1,25 @@
+//! Derived gradients beside those that are written by hand.
+
+use scan_runtime::{Scanner, ops};
+
+use super::differences::drawn;
+use super::operators::{Affine, MaxPlus};
+
+#[test]
+fn the_gradient_of_max_plus_is_the_one_written_by_hand() {
+    let numbers = |seed: u64| (0..300).map(|at| drawn(seed + at, -1.0, 1.0)).collect::<Vec<f64>>();
+    let (a, x, g) = (numbers(1), numbers(1_000), numbers(2_000));
+    let scanner = Scanner::cpu();
+    let envelope = ops::max_plus::<f64>();
+    let h = scanner.scan(envelope).init(0.25).include_initial().run((&a, &x)).unwrap();
+    let (mut da, mut dx) = (vec![0.0; 300], vec![0.0; 300]);
+    let by_hand = scanner.scan(envelope.gradient()).reverse();
+    let total = by_hand.with_total().run_into((&a, &x, &h[..300], &g), (&mut da, &mut dx)).unwrap();
+
+    let steps: Vec<Affine> = a.iter().zip(&x).map(|(&a, &b)| Affine { a, b }).collect();
+    let before = scanner.states(MaxPlus).init(0.25).run(&steps).unwrap();
+    assert_eq!(before, h[..300]);
+    let (derived, of_first) = scanner.backward(MaxPlus).with_total().run((&before, &steps, &g)).unwrap();
+    let expected: Vec<Affine> = da.into_iter().zip(dx).map(|(a, b)| Affine { a, b }).collect();
+    assert_eq!((derived, of_first), (expected, total));
+}
