@@ -9,8 +9,6 @@ mod function;
 mod returns;
 mod rules;
 mod tangent;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use element::components;
 pub(crate) use function::tangent_of;
@@ -18,6 +16,7 @@ pub(crate) use function::tangent_of;
 use crate::attribute::Laws;
 use crate::emit;
 use crate::errors::Errors;
+use crate::ir::Lowered;
 use crate::operator::{Function, Operator};
 use crate::passes;
 use crate::syntax::is_primitive;
@@ -100,17 +99,18 @@ pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream 
             }
         }
     });
-    let carried = carried(operator);
-    let message = format!("`{}` has no gradient: no number of its carry is a float", operator.name);
-    let floats = quote_spanned! {carried.span()=>
-        const _: () = ::core::assert!(<#carried as #krate::gradient::Components>::COUNT > 0, #message);
-    };
+    let floats = [("carry", carried(operator)), ("output", &operator.output)].map(|(of, ty)| {
+        let message = format!("`{}` has no gradient: there is no float in its {of}", operator.name);
+        quote_spanned! {ty.span()=>
+            const _: () = ::core::assert!(<#ty as #krate::gradient::Components>::COUNT > 0, #message);
+        }
+    });
     let test = operator.laws.as_ref().map(|laws| test_of_gradient(operator, laws));
     quote! {
         #test
         #[allow(unused, non_local_definitions, missing_docs, unreachable_pub, non_camel_case_types, clippy::all)]
         const _: () = {
-            #floats
+            #(#floats)*
             #parameters
             #(#structs)*
             #(#expanded)*
@@ -149,16 +149,16 @@ fn test_of_gradient(operator: &Operator, laws: &Laws) -> TokenStream {
 }
 
 /// The code of the operators beside an operator.
-pub(crate) struct Written {
+struct Written {
     names: [Ident; 2],
     /// The struct of the parameters, with what is implemented for it.
     parameters: Option<TokenStream>,
     /// The impl blocks.
-    pub(crate) items: [TokenStream; 2],
+    items: [TokenStream; 2],
 }
 
 /// The code of the operators beside an operator that asks for its gradient; `None` of another, and after an error.
-pub(crate) fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
+fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
     let gradient = operator.gradient.as_ref()?;
     let before = errors.count();
     if !operator.generics.params.is_empty() {
@@ -185,6 +185,13 @@ pub(crate) fn written(operator: &Operator, errors: &mut Errors) -> Option<Writte
     let items = [writer.gradient(errors), writer.states()];
     let parameters = (!gradient.parameters.is_empty()).then(|| writer.parameters());
     (errors.count() == before).then_some(Written { names: writer.operators.clone(), parameters, items })
+}
+
+/// The operator of the backward pass after the passes before `print`, where one is asked for.
+pub(crate) fn backward(operator: &Operator, errors: &mut Errors) -> Option<(Operator, Vec<Lowered>)> {
+    let [item, _] = written(operator, errors)?.items;
+    let krate = &operator.krate;
+    passes::lowered(quote!(crate = #krate), item, errors)
 }
 
 fn carried(operator: &Operator) -> &Type {
@@ -645,7 +652,7 @@ impl<'a> Writer<'a> {
             constants: BTreeMap::from([("IDENTITY", state.clone()), ("START", carry.clone())]),
             fields: fields.collect(),
         };
-        // Errors are the same in each direction: those of the first are told.
+        // Most errors are the same in each direction.
         let mut found = Errors::default();
         let mut tangents = Tangents::new(&known, &mut found);
         let mut stmts = TokenStream::new();
@@ -687,9 +694,7 @@ impl<'a> Writer<'a> {
             }
             None => moved.clone(),
         };
-        if errors.is_empty() {
-            errors.take(found);
-        }
+        errors.add_new(found);
         let name = |tangent| match tangent {
             Tangent::Value(name) => Some(name),
             Tangent::Zero(_) => None,

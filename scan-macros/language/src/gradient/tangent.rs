@@ -804,7 +804,11 @@ impl<'a> Tangents<'a> {
                 self.errors.at(whole, "`f16` and `bf16` have no gradients: let the element be `f32`");
                 Zero(None)
             }
-            (Some(_), _) => Zero(Some(quote!(<#owner as #krate::gradient::Components>::ZERO))),
+            (Some(_), _) => {
+                // Of the bits of a float, which have no derivative, there is an error.
+                call.args.iter().for_each(|argument| drop(self.operand(argument)));
+                Zero(Some(quote!(<#owner as #krate::gradient::Components>::ZERO)))
+            }
             (None, Some(_)) => {
                 let mut arguments = call.args.iter();
                 match arguments.next() {
