@@ -24,7 +24,7 @@ impl ScanOp for Followed {
     fn append(s: f64, x: f64) -> f64 {
         let n = x as i32;
         let power = s.powi(n);
-        let mut last = s;
+        let mut last: f64 = s;
         let sum = {
             last = power;
             last + x
@@ -146,6 +146,34 @@ struct WithOptions {
 #[scan_fn(gradient)]
 fn first<T: scan_runtime::ScanElement>(a: T, b: T) -> T {
     a
+}
+
+/// Integers have no gradient.
+#[scan_op(identity = 0, gradient)]
+fn count(a: u32, b: u32) -> u32 {
+    a.wrapping_add(b)
+}
+
+#[scan_element(gradient)]
+#[derive(Clone, Copy)]
+struct Count {
+    n: [u32; 2],
+}
+
+/// Nor has a comparison alone.
+struct Above;
+
+#[scan_op(gradient)]
+impl ScanOp for Above {
+    type Element = f64;
+    type Output = bool;
+    const IDENTITY: f64 = 0.0;
+    fn combine(a: f64, b: f64) -> f64 {
+        a + b
+    }
+    fn project(s: f64) -> bool {
+        s > 1.0
+    }
 }
 
 fn main() {}

@@ -1,5 +1,7 @@
 //! The float components of an element, by which gradients are read and written.
 
+#![allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
+
 use std::marker::PhantomData;
 
 use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};

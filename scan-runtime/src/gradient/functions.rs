@@ -1,5 +1,7 @@
 //! The tangents of functions, by the functions themselves.
 
+#![allow(clippy::too_many_arguments, reason = "each parameter comes with how it changes")]
+
 use std::marker::PhantomData;
 
 use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};

@@ -1,5 +1,7 @@
 //! The maps that the steps of a backward pass make of an adjoint.
 
+#![allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
+
 use super::components::{Components, add_at, add_scaled, component, dot, multiply};
 use crate::{scan_element, scan_fn};
 

@@ -5,8 +5,10 @@
 
 mod by_hand;
 mod differences;
+mod drawn;
 mod faults;
 mod jax;
 mod kernels;
 mod laws;
 mod operators;
+mod programs;

@@ -33,7 +33,7 @@ pub(crate) fn element(options: TokenStream, item: TokenStream, errors: &mut Erro
         }
         Ok(Item::Enum(item)) => {
             if let Some(word) = options.gradient {
-                errors.at(&word.name, "an enum has no gradient: it is a constant in those of structs beside it");
+                errors.at(&word.name, "an enum has no gradient: keep it as an integer, which is a constant there");
             }
             enumeration(&krate, item, errors)
         }

@@ -23,6 +23,10 @@ pub(crate) fn components(krate: &Path, word: &Ident, item: &ItemStruct, errors: 
     // Only fields with components have a say.
     let some: Vec<(&Member, &Type)> =
         fields.iter().filter(|(_, ty)| !super::function::is_discrete(ty)).map(|(member, ty)| (member, *ty)).collect();
+    if some.is_empty() && !fields.is_empty() {
+        errors.at(word, format!("`{}` has no gradient: there is no float in it", item.ident));
+        return TokenStream::new();
+    }
     let mut first = quote!(0);
     let mut found = Vec::new();
     let mut added = Vec::new();

@@ -95,6 +95,7 @@ fn typed(input: &FnArg) -> Option<&Type> {
 /// Whether a type is spelled as one whose values never change by a little.
 pub(super) fn is_discrete(ty: &Type) -> bool {
     match ty {
+        Type::Array(array) => is_discrete(&array.elem),
         Type::Path(path) => path
             .path
             .get_ident()

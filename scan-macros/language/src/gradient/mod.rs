@@ -168,6 +168,11 @@ fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
              `gradient::Differentiable` by hand",
         );
     }
+    for (of, ty) in [("carry", carried(operator)), ("output", &operator.output)] {
+        if function::is_discrete(ty) {
+            errors.at(ty, format!("`{}` has no gradient: there is no float in its {of}", operator.name));
+        }
+    }
     for (member, ty) in &gradient.parameters {
         if !operator.fields.contains(member) {
             errors.at(member, format!("no function of the operator reads `self.{}`", member.to_token_stream()));

@@ -68,7 +68,8 @@ fn value(expr: &Expr, rest: &[Stmt], errors: &mut Errors) -> Expr {
         }
         other => {
             refused(other, errors);
-            other.clone()
+            // Any value will do from here on.
+            parse_quote!(0.0)
         }
     }
 }

@@ -537,7 +537,7 @@ impl<'a> Tangents<'a> {
             Expr::MethodCall(call) => self.method(call, expr),
             other => {
                 self.errors.at(other, "this has no gradient: make it a statement that assigns to a variable");
-                Zero(None)
+                wrong()
             }
         }
     }
@@ -595,7 +595,7 @@ impl<'a> Tangents<'a> {
             other => this.of(other),
         });
         if let (Zero(a), Zero(b)) = (&then, &other_tangent) {
-            return Zero(a.clone().or_else(|| b.clone()));
+            return Zero(either(a.clone(), b.clone()));
         }
         let has_statements = !then_stmts.is_empty() || !other_stmts.is_empty();
         let [then, other_tangent] = [then, other_tangent].map(|tangent| self.with_type(tangent, has_statements, whole));
@@ -682,13 +682,13 @@ impl<'a> Tangents<'a> {
                 (Value(a), Value(b)) => Value(quote!((#a + #b))),
                 (Value(a), Zero(_)) => Value(a),
                 (Zero(_), Value(b)) => Value(b),
-                (Zero(a), Zero(b)) => Zero(a.or(b)),
+                (Zero(a), Zero(b)) => Zero(either(a, b)),
             },
             BinOp::Sub(_) => match (self.operand(left), self.operand(right)) {
                 (Value(a), Value(b)) => Value(quote!((#a - #b))),
                 (Value(a), Zero(_)) => Value(a),
                 (Zero(_), Value(b)) => Value(quote!((-#b))),
-                (Zero(a), Zero(b)) => Zero(a.or(b)),
+                (Zero(a), Zero(b)) => Zero(either(a, b)),
             },
             BinOp::Mul(_) => {
                 let (a, b) = (self.operand(left), self.operand(right));
@@ -713,7 +713,7 @@ impl<'a> Tangents<'a> {
                         Zero(_) => quote!((-(#quotient * #b) / #right)),
                     })
                 }
-                (Zero(a), Zero(b)) => Zero(a.or(b)),
+                (Zero(a), Zero(b)) => Zero(either(a, b)),
             },
             BinOp::Rem(_) => match (self.operand(left), self.operand(right)) {
                 (a, Value(b)) => {
@@ -752,7 +752,7 @@ impl<'a> Tangents<'a> {
         match (of_left, of_right) {
             (Ok(a), Ok(b)) => Value(quote!((#a + #b))),
             (Ok(one), Err(_)) | (Err(_), Ok(one)) => Value(quote!((#one))),
-            (Err(a), Err(b)) => Zero(a.or(b)),
+            (Err(a), Err(b)) => Zero(either(a, b)),
         }
     }
 
@@ -766,7 +766,7 @@ impl<'a> Tangents<'a> {
         match name.filter(is_primitive) {
             None => {
                 self.errors.at(whole, "the gradient needs to know whether this is a float: name the primitive type");
-                Zero(None)
+                wrong()
             }
             Some(name) if name == "f32" || name == "f64" => match self.operand(value) {
                 Value(value) => Value(quote!((#value as #ty))),
@@ -774,7 +774,7 @@ impl<'a> Tangents<'a> {
             },
             Some(name) if name == "f16" || name == "bf16" => {
                 self.errors.at(whole, "`f16` and `bf16` have no gradients: let the element be `f32`");
-                Zero(None)
+                wrong()
             }
             // An integer is a step function.
             Some(_) => Zero(Some(zero)),
@@ -802,7 +802,7 @@ impl<'a> Tangents<'a> {
             }
             (Some(_), _) if name.starts_with("from_f") => {
                 self.errors.at(whole, "`f16` and `bf16` have no gradients: let the element be `f32`");
-                Zero(None)
+                wrong()
             }
             (Some(_), _) => {
                 // Of the bits of a float, which have no derivative, there is an error.
@@ -823,15 +823,21 @@ impl<'a> Tangents<'a> {
     /// A call of a `#[scan_fn(gradient)]`.
     fn helper(&mut self, call: &ExprCall, path: &Path) -> Tangent {
         let tangents: Vec<Tangent> = call.args.iter().map(|argument| self.operand(argument)).collect();
-        if tangents.iter().all(|tangent| matches!(tangent, Zero(_))) {
-            return Zero(None);
-        }
         let count = tangents.len();
         if count > super::MOST_PARAMETERS {
             let most = super::MOST_PARAMETERS;
             self.errors
                 .at(call, format!("a function with a gradient has at most {most} parameters: make a struct of some"));
             return Zero(None);
+        }
+        if tangents.iter().all(|tangent| matches!(tangent, Zero(_))) {
+            let (krate, function) = (self.known.krate, format_ident!("Tangent{count}"));
+            return match count {
+                0 => Zero(None),
+                _ => Zero(Some(quote!(
+                    <<#path as #krate::gradient::private::#function>::Returns as #krate::gradient::Components>::ZERO
+                ))),
+            };
         }
         let arguments = tangents.into_iter().zip(&call.args).map(|(tangent, argument)| {
             let tangent = self.materialized(tangent, argument);
@@ -894,7 +900,8 @@ impl<'a> Tangents<'a> {
                 let (Some(&argument), Some(b)) = (arguments.first(), others.into_iter().next()) else {
                     return Zero(None);
                 };
-                let known = known(&[&a, &b]);
+                let (a, b) = (self.held(a), self.held(b));
+                let known = known(&[&a, &b]).or_else(|| difference(&[&a, &b]));
                 let (left, right) = (self.shared(receiver), self.shared(argument));
                 let (a, b) = (self.or(a, &known, receiver), self.or(b, &known, argument));
                 // Of equal ones the first, and a number in place of a NaN.
@@ -904,7 +911,8 @@ impl<'a> Tangents<'a> {
             }
             (Rule::Clamp, a) => {
                 let ([low, high], [b, c]) = (arguments, others.as_slice()) else { return Zero(None) };
-                let known = known(&[&a, b, c]);
+                let (a, b, c) = (self.held(a), &self.held(b.clone()), &self.held(c.clone()));
+                let known = known(&[&a, b, c]).or_else(|| difference(&[&a, b, c]));
                 let (value, low_value, high_value) = (self.shared(receiver), self.shared(low), self.shared(high));
                 let a = self.or(a, &known, receiver);
                 let (b, c) = (self.or(b.clone(), &known, low), self.or(c.clone(), &known, high));
@@ -934,7 +942,7 @@ impl<'a> Tangents<'a> {
             (Rule::Powi, Value(tangent)) => {
                 let Some(exponent) = arguments.first().and_then(|exponent| rules::exponent(exponent)) else {
                     self.errors.at(whole, "the gradient of `powi` needs a number for the exponent; or write `powf`");
-                    return Zero(None);
+                    return wrong();
                 };
                 let value = self.shared(receiver);
                 let (factor, less) =
@@ -1021,7 +1029,7 @@ impl<'a> Tangents<'a> {
             }
             (Rule::None(message), _) => {
                 self.errors.at(whole, message);
-                Zero(None)
+                wrong()
             }
             (_, zero) => zero,
         }
@@ -1047,6 +1055,27 @@ impl<'a> Tangents<'a> {
             tangent => self.materialized(tangent, at),
         }
     }
+}
+
+/// A zero of the type of tangents that are held.
+fn difference(tangents: &[&Tangent]) -> Option<TokenStream> {
+    tangents.iter().find_map(|tangent| match tangent {
+        Value(value) => Some(quote!((#value - #value))),
+        Zero(_) => None,
+    })
+}
+
+/// One of two zeros of a type, with the type if either has it.
+fn either(a: Option<TokenStream>, b: Option<TokenStream>) -> Option<TokenStream> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if is_number_without_type(&a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The tangent of what is refused: any will do from there on.
+fn wrong() -> Tangent {
+    Zero(Some(quote!(0.0)))
 }
 
 fn sum(a: Option<TokenStream>, b: Option<TokenStream>) -> Tangent {
