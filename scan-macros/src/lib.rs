@@ -72,12 +72,14 @@ use proc_macro::TokenStream;
 /// fn nine(a: u32, b: u32) -> u32 { if a + b > 9 { 9 } else { a + b } }
 /// ```
 ///
-/// `gradient` derives the operator's backward pass, an operator of its own: `scan_runtime::gradient` has what it gives.
-/// `gradient(decay: f64)` names the fields that have a gradient too, with their types, and `gradient(diagonal)` vouches for a
-/// diagonal Jacobian of the carry. With `laws`, a second test, `gradient_of_…`, compares it with differences. The function
-/// and the structs that the operator is made of are marked `#[scan_fn(gradient)]` and `#[scan_element(gradient)]`.
+/// `gradient` derives the operator's backward pass, an operator of its own: `scan_runtime::gradient` has what it
+/// gives. `gradient(decay: f64)` names the fields that have a gradient too, with their types, and
+/// `gradient(diagonal)` vouches for a diagonal Jacobian of the carry. With `laws`, a second test, `gradient_of_…`,
+/// compares it with differences. The function and the structs that the operator is made of are marked
+/// `#[scan_fn(gradient)]` and `#[scan_element(gradient)]`.
 ///
-/// The report of the test of the laws names such a k if `combine` compares with it and no run has reached it. `cargo test --
+/// The report of the test of the laws names such a k if `combine` compares with it and no run has reached it. `cargo
+/// test --
 /// --nocapture` shows the report.
 ///
 /// # The language

@@ -8,8 +8,8 @@ use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};
 use crate::ops::Number;
 use crate::{ScanElement, scan_fn};
 
-/// An element that has a gradient: its float components are numbered, and the gradient with respect to them has the type
-/// of the element.
+/// An element that has a gradient: its float components are numbered, and the gradient with respect to them has the
+/// type of the element.
 ///
 /// `f32`, `f64`, arrays of such elements, and structs marked `#[scan_element(gradient)]`. Integers and `bool` have no
 /// components: in a gradient they are 0 and `false`.

@@ -46,8 +46,8 @@
 //!
 //! # What the backward pass is
 //!
-//! A step makes the state `F(c, x)` and the output `E(c, x)` of the carry `c` and the input `x`. With `g` the gradient of
-//! the loss with respect to the output, and `a` that with respect to the state after the step:
+//! A step makes the state `F(c, x)` and the output `E(c, x)` of the carry `c` and the input `x`. With `g` the
+//! gradient of the loss with respect to the output, and `a` that with respect to the state after the step:
 //!
 //! | | |
 //! |---|---|
@@ -56,15 +56,16 @@
 //! | initial value | the gradient with respect to the final state; 0 without one |
 //! | total | the gradient with respect to the initial value |
 //!
-//! A step is affine in `a`. So the state of the operator is such a map, of d × d and d numbers for a carry of d, and its
-//! `combine` composes two. `F` is `step`, or `append`, or `combine(c, lift(x))`; `E` is `emit`, or `project(F(c, x))`.
-//! The operator is in the operator language, like any: it runs on the CPU and on the GPU, by rows, segments and along an
-//! axis.
+//! A step is affine in `a`. So the state of the operator is such a map, of d × d and d numbers for a carry of d, and
+//! its `combine` composes two. `F` is `step`, or `append`, or `combine(c, lift(x))`; `E` is `emit`, or `project(F(c,
+//! x))`. The operator is in the operator language, like any: it runs on the CPU and on the GPU, by rows, segments and
+//! along an axis.
 //!
 //! The gradient has the type of the value: that of a struct is a struct. Integers and `bool` are constants, whose
-//! gradient is 0 and `false`. A cast to an integer, a rounding and a comparison change by steps; their derivative is 0.
-//! Of `min` and `max`, a gradient of equal operands is the first one's; `abs` has the slope 1 at 0; `sqrt` has none at 0,
-//! but where its operand does not change, neither does the root. A branch has the gradient of the side that is taken.
+//! gradient is 0 and `false`. A cast to an integer, a rounding and a comparison change by steps; their derivative is
+//! 0. Of `min` and `max`, a gradient of equal operands is the first one's; `abs` has the slope 1 at 0; `sqrt` has
+//! none at 0, but where its operand does not change, neither does the root. A branch has the gradient of the side
+//! that is taken.
 //!
 //! # Options
 //!
@@ -74,13 +75,14 @@
 //! | `gradient(decay: f64, gain: f64)` | of the fields `self.decay` and `self.gain` too, with their types. The carry is then a [`WithParameters`], whose `parameters` has fields of these names: in the total, the sums of all steps. All other fields are constants |
 //! | `gradient(diagonal)` | the vouched-for `∂F/∂c` is diagonal, as of independent channels: the state has 2·d numbers in place of d² + d |
 //!
-//! A state has at most 256 bytes: of `f64` a full map is for carries of up to 5 numbers, of `f32` of up to 7.
+//! A state has at most 256 bytes: without parameters a full map is for carries of up to 5 numbers of `f64`, or 7 of
+//! `f32`. Each step costs as many tangents of `F` and `E` as there are numbers in the carry and in the input.
 //!
 //! Structs in the operator's types are marked `#[scan_element(gradient)]`, functions that it calls
-//! `#[scan_fn(gradient)]`. What the derivation cannot follow is an error at the expression: a `return` inside of a loop, a
-//! loop with a value, a name inside of a pattern of `match`, the bits of a float. Generic operators, `f16` and `bf16` have
-//! no derived gradients. An operator, or a
-//! part of one, whose gradient you write yourself implements [`Differentiable`] by hand, as `ops::Recurrence` does.
+//! `#[scan_fn(gradient)]`. What the derivation cannot follow is an error at the expression: a `return` inside of a
+//! loop, a loop with a value, a name inside of a pattern of `match`, the bits of a float. Generic operators, `f16`
+//! and `bf16` have no derived gradients. An operator whose gradient you write yourself implements [`Differentiable`] by
+//! hand, as [`ops::Recurrence`](crate::ops::Recurrence) does.
 //!
 //! # Reversed and exclusive scans
 //!
@@ -164,9 +166,9 @@ pub trait Differentiable: ScanOp + Sized {
 
 /// Gradients.
 impl Scanner {
-    /// The backward pass of scans with this operator: a reversed scan. Its input is a [`Backward`] for each step, or three
-    /// arrays: the [states](Scanner::states), the inputs, and the gradients of the loss with respect to the outputs. Its
-    /// outputs are the gradients with respect to the inputs.
+    /// The backward pass of scans with this operator: a reversed scan. Its input is a [`Backward`] for each step, or
+    /// three arrays: the [states](Scanner::states), the inputs, and the gradients of the loss with respect to the
+    /// outputs. Its outputs are the gradients with respect to the inputs.
     ///
     /// Its initial value is the gradient with respect to the final state, its total that with respect to the initial
     /// value, and to the parameters where `gradient(…)` names some:
@@ -208,14 +210,14 @@ impl Scanner {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// It reads three arrays and writes one. For struct inputs whose fields lie in arrays of their own, write an array of
-    /// structs.
+    /// It reads three arrays and writes one. For struct inputs whose fields lie in arrays of their own, write an
+    /// array of structs.
     pub fn backward<Op: Differentiable>(&self, op: Op) -> Scan<Op::Gradient> {
         self.scan(op.gradient()).reverse()
     }
 
-    /// The states that the [backward pass](Scanner::backward) reads: the carry before each step, by an exclusive scan. An
-    /// initial value is that of the forward scan. Its total is the carry after the last step.
+    /// The states that the [backward pass](Scanner::backward) reads: the carry before each step, by an exclusive
+    /// scan. An initial value is that of the forward scan. Its total is the carry after the last step.
     ///
     /// It is a forward pass of its own. Where outputs are the states themselves, they are also
     /// [`arrays::previous`](crate::arrays::previous)`(&y, first)` of the outputs.

@@ -115,8 +115,8 @@ where
 }
 
 impl Check {
-    /// Checks an operator's gradient on these samples. The tolerance is relative to the terms that a derivative is the sum
-    /// of; it is 1e-6 by default, where a float of the operator is narrower than `f64` 1e-2.
+    /// Checks an operator's gradient on these samples. The tolerance is relative to the terms that a derivative is
+    /// the sum of; it is 1e-6 by default, where a float of the operator is narrower than `f64` 1e-2.
     ///
     /// # Errors
     ///
@@ -129,8 +129,8 @@ impl Check {
         self.gradient_of(|_| op.clone(), &[], samples)
     }
 
-    /// The same with respect to the operator's parameters too. `op` makes the operator of their floats, in the order of
-    /// `gradient(…)`.
+    /// The same with respect to the operator's parameters too. `op` makes the operator of their floats, in the order
+    /// of `gradient(…)`.
     ///
     /// ```
     /// use scan_runtime::{gallery::second_order_recurrence::Oscillator, laws::Check};

@@ -23,3 +23,16 @@ fn the_gradient_of_max_plus_is_the_one_written_by_hand() {
     let expected: Vec<Affine> = da.into_iter().zip(dx).map(|(a, b)| Affine { a, b }).collect();
     assert_eq!((derived, of_first), (expected, total));
 }
+
+/// `Scanner::backward` and `Scanner::states` are for these operators too.
+#[test]
+fn operators_with_gradients_by_hand_have_the_same_calls() {
+    let (scanner, recurrence) = (Scanner::cpu(), ops::recurrence::<f64>());
+    let (a, x, g) = ([0.5, 2.0, 3.0], [1.0; 3], [1.0; 3]);
+    let before = scanner.states(recurrence).init(4.0).run((&a, &x)).unwrap();
+    assert_eq!(before, [4.0, 3.0, 7.0]);
+    let (mut da, mut dx) = ([0.0; 3], [0.0; 3]);
+    let backward = scanner.backward(recurrence);
+    let of_first = backward.with_total().run_into((&a, &before, &g), (&mut da, &mut dx)).unwrap();
+    assert_eq!((da, dx, of_first), ([36.0, 12.0, 7.0], [9.0, 4.0, 1.0], Some(4.5)));
+}

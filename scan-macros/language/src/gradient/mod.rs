@@ -1,8 +1,8 @@
 //! `gradient`: the backward pass of an operator, as an operator of its own.
 //!
-//! It is source to source. The tangents of the operator's functions ([`tangent`]) in the direction of each component of
-//! the carry, the input and the parameters are the columns of the Jacobians; what comes out is an `impl ScanOp` in the
-//! operator language, which goes through the passes like a user's. No later pass knows of gradients.
+//! It is source to source. The tangents of the operator's functions ([`tangent`]) in the direction of each component
+//! of the carry, the input and the parameters are the columns of the Jacobians; what comes out is an `impl ScanOp` in
+//! the operator language, which goes through the passes like a user's. No later pass knows of gradients.
 
 mod element;
 mod function;
@@ -708,7 +708,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The changes in one direction: statements, and the names of the changes of the state and of the output, where there are.
+/// The changes in one direction: statements, and the names of the changes of the state and of the output, where there
+/// are.
 struct Along {
     stmts: TokenStream,
     state: Option<TokenStream>,

@@ -1,7 +1,8 @@
 //! The tangent of a body, in one direction: the same statements, each beside those that compute how its values change.
 //!
-//! The tangent of a value has the type of the value, so that no types are needed here. A variable `x` has its tangent in
-//! `x_t`. What does not change in the direction has no tangent; where one is needed all the same, it is the type's zero.
+//! The tangent of a value has the type of the value, so that no types are needed here. A variable `x` has its tangent
+//! in `x_t`. What does not change in the direction has no tangent; where one is needed all the same, it is the type's
+//! zero.
 
 use super::rules::{self, Rule};
 use crate::errors::Errors;
@@ -436,7 +437,8 @@ impl<'a> Tangents<'a> {
         }
     }
 
-    /// The tangent of a value that is computed beside its tangent, so that it may not change what either of them reads.
+    /// The tangent of a value that is computed beside its tangent, so that it may not change what either of them
+    /// reads.
     fn operand(&mut self, expr: &Expr) -> Tangent {
         self.operand_of(expr, false)
     }
