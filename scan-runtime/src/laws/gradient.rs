@@ -133,10 +133,12 @@ impl Check {
     /// of `gradient(…)`.
     ///
     /// ```
+    /// # #[cfg(feature = "gallery")] {
     /// use scan_runtime::{gallery::second_order_recurrence::Oscillator, laws::Check};
     ///
     /// let oscillator = |parameters: &[f64]| Oscillator { p: parameters[0], q: parameters[1] };
     /// Check::new().gradient_of(oscillator, &[1.8, -0.9], &[0.5, -1.0, 0.0])?;
+    /// # }
     /// # Ok::<(), scan_runtime::laws::GradientFailure>(())
     /// ```
     ///

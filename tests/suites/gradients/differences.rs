@@ -118,7 +118,7 @@ pub(crate) fn largest_error(found: &Gradients, expected: &Gradients) -> (f64, St
         assert_eq!(found.len(), expected.len(), "{part}");
         for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
             let error = (found - expected).abs() / expected.abs().max(1.0);
-            if !(error <= largest.0) {
+            if error > largest.0 || error.is_nan() {
                 largest = (error, format!("{part} {at}: {found}, where the loss changes by {expected}"));
             }
         }

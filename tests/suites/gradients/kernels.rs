@@ -20,7 +20,7 @@ impl Visitor for InTheEmulator {
     fn visit<C: Case>(&mut self) {
         self.0 += 1;
         // Every third, and those with parameters.
-        if self.0 % 3 != 0 && C::parameters().is_empty() && !scan_tests::extent::is_long() {
+        if !self.0.is_multiple_of(3) && C::parameters().is_empty() && !scan_tests::extent::is_long() {
             return;
         }
         let problem = Problem::<C>::new(150, 17);

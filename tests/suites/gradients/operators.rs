@@ -656,6 +656,7 @@ pub(crate) struct Kinded {
 pub(crate) struct Choices;
 
 #[scan_op(gradient)]
+#[allow(clippy::needless_late_init, reason = "the language has it")]
 impl ScanOp for Choices {
     type Input = Kinded;
     type State = f64;
@@ -696,6 +697,6 @@ impl Case for OfChoices {
         Choices
     }
     fn input(components: &[f64], index: usize) -> Kinded {
-        Kinded { kind: index as u32, exact: index % 3 == 0, x: components[0] }
+        Kinded { kind: index as u32, exact: index.is_multiple_of(3), x: components[0] }
     }
 }
