@@ -72,7 +72,14 @@ use proc_macro::TokenStream;
 /// fn nine(a: u32, b: u32) -> u32 { if a + b > 9 { 9 } else { a + b } }
 /// ```
 ///
-/// The report of the test names such a k if `combine` compares with it and no run has reached it. `cargo test --
+/// `gradient` derives the operator's backward pass, an operator of its own: `scan_runtime::gradient` has what it
+/// gives. `gradient(decay: f64)` names the fields that have a gradient too, with their types, and
+/// `gradient(diagonal)` vouches for a diagonal Jacobian of the carry. With `laws`, a second test, `gradient_of_…`,
+/// compares it with differences. The function and the structs that the operator is made of are marked
+/// `#[scan_fn(gradient)]` and `#[scan_element(gradient)]`.
+///
+/// The report of the test of the laws names such a k if `combine` compares with it and no run has reached it. `cargo
+/// test --
 /// --nocapture` shows the report.
 ///
 /// # The language
@@ -146,7 +153,7 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// that of an [operator](macro@scan_op). It is called by its path, `helpers::gcd(a, b)`, also from other crates; its
 /// module cannot have a type or module of the same name. A generic function is called with its generic arguments:
 /// `first::<f32, 4>(x)`. A function cannot call itself, directly or through others. `crate = path` is an option, as for
-/// `#[scan_op]`.
+/// `#[scan_op]`; so is `gradient`, which lets the gradients of operators call it.
 #[proc_macro_attribute]
 pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     scan_language::scan_fn(options.into(), item.into()).into()
@@ -172,6 +179,8 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// An enum is stored as its discriminant. It gets `#[repr(u8)]` (`u16` if it has more variants than `u8` has values)
 /// unless it has a `repr` of its own, which is required if it has explicit discriminants. It is `ValidAsZeroBits` if a
 /// variant has the discriminant 0.
+///
+/// `gradient`, of a struct, numbers its floats, so that it can be a part of operators that have a gradient.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     scan_language::scan_element(options.into(), item.into()).into()

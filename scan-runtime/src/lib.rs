@@ -99,6 +99,7 @@ mod few;
 #[cfg(feature = "gallery")]
 pub mod gallery;
 mod generate;
+pub mod gradient;
 pub mod guide;
 mod heads;
 mod host;

@@ -1,6 +1,7 @@
 //! The options in the parentheses of the attributes.
 
 use crate::errors::Errors;
+use crate::gradient::Gradient;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -17,6 +18,8 @@ pub(crate) struct Options {
     pub(crate) name: Option<(Ident, Ident)>,
     /// `laws`, in one of its forms.
     pub(crate) laws: Option<Laws>,
+    /// `gradient`, or `gradient(…)`.
+    pub(crate) gradient: Option<Gradient>,
     /// `vectorized = …`: how the CPU applies the operator to several values at once. For the built-in operators only.
     pub(crate) vectorized: Option<Expr>,
 }
@@ -163,6 +166,7 @@ enum Value {
     Identity(Expr),
     Name(Ident),
     Laws(Box<Laws>),
+    Gradient(Gradient),
     Vectorized(Expr),
     Unknown,
 }
@@ -172,6 +176,10 @@ impl Parse for Entry {
         let name = input.call(Ident::parse_any)?;
         if name == "laws" {
             let value = Value::Laws(Box::new(Laws::parse(name.clone(), input)?));
+            return Ok(Entry { name, value });
+        }
+        if name == "gradient" {
+            let value = Value::Gradient(Gradient::parse(name.clone(), input)?);
             return Ok(Entry { name, value });
         }
         if input.is_empty() || input.peek(Token![,]) {
@@ -196,8 +204,14 @@ impl Parse for Entry {
 
 /// Reads the options; `known` are those that this attribute has.
 pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) -> Options {
-    let mut options =
-        Options { krate: syn::parse_quote!(::scan_runtime), identity: None, name: None, laws: None, vectorized: None };
+    let mut options = Options {
+        krate: syn::parse_quote!(::scan_runtime),
+        identity: None,
+        name: None,
+        laws: None,
+        gradient: None,
+        vectorized: None,
+    };
     let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
         Ok(entries) => entries,
         Err(error) => {
@@ -214,6 +228,10 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
                 laws.errors.drain(..).for_each(|error| errors.push(error));
                 options.laws = Some(*laws);
             }
+            Value::Gradient(gradient) if gradient.has_options() && !known.contains(&"laws") => {
+                errors.at(&name, "only an operator's `gradient` has options: write `gradient`")
+            }
+            Value::Gradient(gradient) if known.contains(&"gradient") => options.gradient = Some(gradient),
             // Undocumented, since only this project's operators can use it.
             Value::Vectorized(expr) if known.contains(&"laws") => options.vectorized = Some(expr),
             _ => errors.at(&name, format!("unknown option `{name}`: there is {}", list(known))),
@@ -224,7 +242,9 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
 
 /// `a = …`, `b` and `c = …`
 fn list(known: &[&str]) -> String {
-    let show = |name: &&str| if *name == "laws" { "`laws`".to_owned() } else { format!("`{name} = …`") };
+    let show = |name: &&str| {
+        if matches!(*name, "laws" | "gradient") { format!("`{name}`") } else { format!("`{name} = …`") }
+    };
     let mut names: Vec<String> = known.iter().map(show).collect();
     let last = names.pop().unwrap_or_default();
     if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }

@@ -235,18 +235,27 @@ fn apart_from(ident: &Ident, implementation: &TokenStream) -> TokenStream {
     }
 }
 
-/// A test that fails with the counterexample.
-fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
-    let Operator { krate, self_ty, .. } = operator;
+/// The name of a test of an operator.
+pub(crate) fn name_of_test(of: &str, self_ty: &syn::Type, laws: &Laws) -> Ident {
     // Two operators of one name may stand in a module, `Sum<f32>` and `Sum<f64>`.
     let words = quote!(#self_ty).to_string();
     let words: Vec<&str> = words.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let name = Ident::new(&format!("laws_of_{}", words.join("_")), laws.name.span());
-    let value = match &laws.operator {
+    Ident::new(&format!("{of}_{}", words.join("_")), laws.name.span())
+}
+
+/// The operator that is tested.
+pub(crate) fn value_of_test(self_ty: &syn::Type, laws: &Laws) -> TokenStream {
+    match &laws.operator {
         Some(value) => quote!(#value),
         None => quote!(#self_ty),
-    };
+    }
+}
+
+/// A test that fails with the counterexample.
+fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
+    let Operator { krate, self_ty, .. } = operator;
+    let (name, value) = (name_of_test("laws_of", self_ty, laws), value_of_test(self_ty, laws));
     let options = laws.check.iter().map(|(option, value)| quote!(.#option(#value)));
     let run = match &laws.samples {
         Some(samples) => quote!(.run(&#value, #samples)),

@@ -21,6 +21,16 @@ impl Errors {
         self.found.push(error);
     }
 
+    /// Adds those of other errors that are not here yet.
+    pub(crate) fn add_new(&mut self, others: Errors) {
+        let known = |error: &syn::Error| (error.to_string(), format!("{:?}", error.span()));
+        for error in others.found {
+            if !self.found.iter().any(|earlier| known(earlier) == known(&error)) {
+                self.found.push(error);
+            }
+        }
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.found.len()
     }

@@ -5,7 +5,7 @@ use crate::emit::{callees, function_text};
 use crate::errors::Errors;
 use crate::ir::Lowered;
 use crate::operator::Function;
-use crate::{attribute, check, groups, lower, twin, uses};
+use crate::{attribute, check, gradient, groups, lower, twin, uses};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -16,11 +16,15 @@ pub(crate) const NO_FUNCTION: &str = "`#[scan_fn]` stands on a function";
 
 pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let krate = attribute::options(options, &["crate"], &mut errors).krate;
+    let options = attribute::options(options, &["gradient", "crate"], &mut errors);
+    let krate = options.krate;
     let mut item = item;
     let companion = match groups::item(item.clone()) {
         Ok(Item::Fn(mut function)) => {
-            let companion = companion(&krate, &function, &mut errors);
+            let mut companion = companion(&krate, &function, &mut errors);
+            if let Some(gradient) = options.gradient.filter(|_| errors.is_empty()) {
+                companion.extend(gradient::tangent_of(&krate, &gradient.name, &function, &mut errors));
+            }
             // What rustc would say of the body then follows from the error, or repeats it. Constants are evaluated.
             if !errors.is_empty() && function.sig.constness.is_none() {
                 *function.block = syn::parse_quote!({ loop {} });

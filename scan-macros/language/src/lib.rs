@@ -39,6 +39,7 @@ mod depth;
 mod element;
 mod emit;
 mod errors;
+mod gradient;
 mod groups;
 mod helper;
 mod hygiene;

@@ -2,6 +2,7 @@
 
 use crate::advance;
 use crate::attribute::Laws;
+use crate::gradient::Gradient;
 use syn::{Attribute, Block, Expr, Generics, Ident, ItemFn, Member, Path, Signature, Type, Visibility};
 
 /// An operator as the user wrote it, in either form.
@@ -37,6 +38,8 @@ pub(crate) struct Operator {
     pub(crate) names_start: bool,
     /// The test of its laws, where one is wanted.
     pub(crate) laws: Option<Laws>,
+    /// Its gradient, where one is wanted.
+    pub(crate) gradient: Option<Gradient>,
     /// How the CPU applies it to several values at once, for the built-in operators.
     pub(crate) vectorized: Option<Expr>,
 }

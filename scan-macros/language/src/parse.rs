@@ -190,6 +190,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         names_identity: reads.identity,
         names_start: reads.start,
         laws: options.laws,
+        gradient: options.gradient,
         vectorized: options.vectorized,
     })
 }
@@ -260,6 +261,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         names_identity: false,
         names_start: false,
         laws: options.laws,
+        gradient: options.gradient,
         vectorized: options.vectorized,
     })
 }

@@ -3,7 +3,7 @@
 use crate::errors::Errors;
 use crate::ir::Lowered;
 use crate::operator::Operator;
-use crate::{attribute, check, emit, lower, parse};
+use crate::{attribute, check, emit, gradient, lower, parse};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -17,8 +17,9 @@ pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     };
     let sound = errors.is_empty();
     let item = emit::operator(&operator, sound.then_some(lowered.as_slice()));
+    let beside = sound.then(|| gradient::operator(&operator, &mut errors));
     let errors = errors.into_tokens();
-    quote!(#errors #item)
+    quote!(#errors #item #beside)
 }
 
 /// The passes before `print`: the operator, or `None` where the item has not even the outline of one, and its
@@ -28,7 +29,7 @@ pub(crate) fn lowered(
     item: TokenStream,
     errors: &mut Errors,
 ) -> Option<(Operator, Vec<Lowered>)> {
-    let options = attribute::options(options, &["identity", "name", "laws", "crate"], errors);
+    let options = attribute::options(options, &["identity", "name", "laws", "gradient", "crate"], errors);
     let mut operator = parse::operator(options, item, errors)?;
     check::operator(&mut operator, errors);
     let lowered = if errors.is_empty() { lower::operator(&operator, errors) } else { Vec::new() };

@@ -4,7 +4,7 @@ use crate::errors::Errors;
 use crate::ir::Lowered;
 use crate::operator;
 use crate::text::{self, Text};
-use crate::{attribute, depth, element, groups, helper, in_a_macro, passes, print};
+use crate::{attribute, depth, element, gradient, groups, helper, in_a_macro, passes, print};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::fmt;
@@ -337,11 +337,21 @@ impl Marked {
         match self.kind {
             Kind::Operator => {
                 let Some((operator, lowered)) = passes::lowered(options, self.item, errors) else { return Vec::new() };
-                let functions = lowered.iter().zip(&operator.functions);
-                functions.map(|(lowered, function)| Function::new(Some(&operator.name), lowered, function)).collect()
+                let of = |operator: &operator::Operator, lowered: &[Lowered]| -> Vec<Function> {
+                    let functions = lowered.iter().zip(&operator.functions);
+                    functions
+                        .map(|(lowered, function)| Function::new(Some(&operator.name), lowered, function))
+                        .collect()
+                };
+                let mut functions = of(&operator, &lowered);
+                let backward = if errors.is_empty() { gradient::backward(&operator, errors) } else { None };
+                if let Some((operator, lowered)) = backward {
+                    functions.extend(of(&operator, &lowered));
+                }
+                functions
             }
             Kind::Function => {
-                attribute::options(options, &["crate"], errors);
+                attribute::options(options, &["gradient", "crate"], errors);
                 match groups::item(self.item) {
                     Ok(Item::Fn(item)) => {
                         let function =

@@ -234,7 +234,7 @@ mod inner {
 ";
     insta::assert_snapshot!(errors(source), @r"
     2:1: a union is not an element: use a struct with a field for each part [union]
-    4:25: unknown option `order`: there is `identity = …`, `name = …`, `laws` and `crate = …` [order]
+    4:25: unknown option `order`: there is `identity = …`, `name = …`, `laws`, `gradient` and `crate = …` [order]
     6:13: there are no references in an operator: use the value itself [&a]
     7:20: no method `maximum` in an operator: write `max`, or compare with `>` where a NaN must stay [maximum]
     7:32: `?` is outside the operator language: an operator always has a value [helper(b)?]
@@ -439,5 +439,121 @@ impl ScanOp for Both {
     27:8: `advance` is `step` and `emit` in one: remove `step`, or write both of them in place of `advance` [step]
     28:8: `Both` tells how an input moves the carry on, and not what a part of the input does to any carry: that is what parts are scanned by at the same time. Add it as a monoid: `type State`, `IDENTITY`, `lift`, `combine`, and `fn apply(s: State, c: Carry) -> Carry`. Where no small `State` tells it (FNV-1a has none), it is no scan [advance]
     28:16: takes 2 values: `fn advance(c: Carry, x: Input) -> (Carry, Output)` [c: u32]
+    ");
+}
+
+/// The text of a function of a backward pass, with shorter names of what it uses.
+fn short(text: &str, function: &str) -> String {
+    let text = text.split(function).nth(1).unwrap().split("\n}\n").next().unwrap();
+    let of_scalar = "<<f64 as::scan_runtime::gradient::Components>::Scalar as::scan_runtime::ops::Number>::";
+    let of_element = "<f64 as::scan_runtime::gradient::Components>::";
+    let names = [of_scalar, of_element, "::scan_runtime::gradient::private::", "::scan_runtime::gradient::"];
+    names.iter().fold(text.to_owned(), |text, name| text.replace(name, ""))
+}
+
+#[test]
+fn the_gradient_of_an_operator_is_one_in_the_same_language() {
+    let source = "
+    #[scan_op(identity = 1.0, name = Product, gradient)]
+    fn product(a: f64, b: f64) -> f64 {
+        if a == 0.0 {
+            return 0.0;
+        }
+        a * b
+    }
+    ";
+    insta::assert_snapshot!(short(&text(source), "ProductGradient::emit"), @r"
+    (‹f64› scan_adjoint, ‹Backward<f64, f64, f64>› scan_item) {
+      auto scan_before = scan_item.before;
+      auto scan_input = scan_item.x;
+      auto scan_gradient = scan_item.gradient;
+      ‹f64› scan_sum = ‹ZERO›;
+      for (auto scan_index : range(0, ‹COUNT›)) {
+        auto scan_of_input = ‹add_at::<f64>›(‹ZERO›, scan_index, ‹ONE›);
+        ‹f64› a = scan_before;
+        ‹f64› b_t = scan_of_input;
+        ‹f64› b [[maybe_unused]] = scan_input;
+        ‹f64› scan_after_change = (a == 0.0 ? 0.0 : (a * b_t));
+        scan_sum = ‹add_at::<f64>›(scan_sum, scan_index, as<‹Scalar›>(‹dot::<f64>›(scan_after_change, scan_adjoint)));
+        scan_sum = ‹add_at::<f64>›(scan_sum, scan_index, as<‹Scalar›>(‹dot::<f64>›(scan_after_change, scan_gradient)));
+      }
+      return scan_sum;
+    ");
+}
+
+/// Tangents of what changes in the direction alone: in that of the carry the input is a constant.
+#[test]
+fn a_gradient_follows_branches_loops_and_functions() {
+    let source = "
+    struct Op;
+    #[scan_op(gradient(gain: f64))]
+    impl ScanOp for Op {
+        type Element = f64;
+        const IDENTITY: f64 = 0.0;
+        fn lift(&self, x: f64) -> f64 {
+            let mut sum = 0.0_f64;
+            for i in 0..3_u32 {
+                if x > i as f64 {
+                    sum += share(self.gain, x);
+                }
+            }
+            sum
+        }
+        fn combine(a: f64, b: f64) -> f64 {
+            a + b.exp()
+        }
+    }
+    ";
+    insta::assert_snapshot!(short(&text(source), "OpGradient::emit"), @r"
+    (‹WithParameters<f64, OpParameters>› scan_adjoint, ‹Backward<f64, f64, f64>› scan_item) {
+      auto scan_before = scan_item.before;
+      auto scan_input = scan_item.x;
+      auto scan_gradient = scan_item.gradient;
+      ‹f64› scan_sum = ‹ZERO›;
+      for (auto scan_index : range(0, ‹COUNT›)) {
+        auto scan_of_input = ‹add_at::<f64>›(‹ZERO›, scan_index, ‹ONE›);
+        ‹f64› x = scan_input;
+        auto sum = ‹f64›(0.0);
+        for (auto i : range(0, ‹u32›(3))) {
+          if (x > as<‹f64›>(i)) {
+            sum += ‹share›(this->gain, x);
+          }
+        }
+        ‹f64› scan_lifted = sum;
+        ‹f64› x_t = scan_of_input;
+        ‹f64› x_1 = scan_input;
+        auto sum_t = ‹f64›(0.0);
+        auto sum_1 = ‹f64›(0.0);
+        for (auto i_1 : range(0, ‹u32›(3))) {
+          if (x_1 > as<‹f64›>(i_1)) {
+            sum_t += ‹tangent2::<share>›(this->gain, ‹ZERO›, x_1, x_t);
+            sum_1 += ‹share›(this->gain, x_1);
+          }
+        }
+        ‹f64› scan_lifted_change = sum_t;
+        ‹f64› a [[maybe_unused]] = scan_before;
+        ‹f64› b_t = scan_lifted_change;
+        ‹f64› b = scan_lifted;
+        auto scan_1 = b.exp();
+        ‹f64› scan_after_change = (scan_1 * b_t);
+        scan_sum = ‹add_at::<f64>›(scan_sum, scan_index, as<‹Scalar›>(‹dot::<f64>›(scan_after_change, scan_adjoint.state)));
+        scan_sum = ‹add_at::<f64>›(scan_sum, scan_index, as<‹Scalar›>(‹dot::<f64>›(scan_after_change, scan_gradient)));
+      }
+      return scan_sum;
+    ");
+}
+
+#[test]
+fn what_a_gradient_does_not_follow_is_an_error_at_the_expression() {
+    let source = "
+    #[scan_op(gradient)]
+    fn op(a: f64, b: f64) -> f64 {
+        let n = 3_i32;
+        a.powi(n) + f64::from_bits(b.to_bits())
+    }
+    ";
+    insta::assert_snapshot!(errors(source), @r"
+    5:9: the gradient of `powi` needs a number for the exponent; or write `powf` [a.powi(n)]
+    5:36: the bits of a float have no derivative: compute with the float [b.to_bits()]
     ");
 }

@@ -3,7 +3,7 @@
 use crate::{ScanOp, scan_element, scan_op};
 
 /// The complex number re + im·i.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Complex {
     /// The real part.
@@ -32,7 +32,7 @@ pub struct Complex {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phase;
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, gradient)]
 impl ScanOp for Phase {
     type Input = f64;
     type State = Complex;

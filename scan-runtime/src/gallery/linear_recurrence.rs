@@ -9,7 +9,7 @@
 use crate::{ScanOp, scan_element, scan_op};
 
 /// The map y ↦ a·y + b: one step, or several.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// The factor of y.
@@ -39,7 +39,7 @@ pub struct Smoothing {
     pub alpha: f32,
 }
 
-#[scan_op(crate = crate, laws(operator = Smoothing { alpha: 0.25 }, samples = [15.0, 16.5, 14.25, -3.0, 0.0]))]
+#[scan_op(crate = crate, gradient(alpha: f32), laws(operator = Smoothing { alpha: 0.25 }, samples = [15.0, 16.5, 14.25, -3.0, 0.0]))]
 impl ScanOp for Smoothing {
     type Input = f32;
     type State = Step;

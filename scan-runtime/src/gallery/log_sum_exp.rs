@@ -6,7 +6,7 @@
 use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// The number e^largest · sum.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Scaled {
     /// The largest exponent.
@@ -34,7 +34,7 @@ pub struct Scaled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogSumExp;
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, gradient)]
 impl ScanOp for LogSumExp {
     type Input = f32;
     type State = Scaled;
@@ -71,8 +71,9 @@ impl ScanOp for LogSumExp {
 }
 
 /// e to the power of the smaller exponent, divided by that of the larger one. Both may be negative infinity.
-#[scan_fn(crate = crate)]
+#[scan_fn(crate = crate, gradient)]
 fn share_of_smaller(a: f32, b: f32) -> f32 {
     let share = (-(a - b).abs()).exp();
-    if a == b { 1.0 } else { share }
+    // Of equal finite ones it is 1 anyway, with a slope.
+    if a == b && a.is_infinite() { 1.0 } else { share }
 }

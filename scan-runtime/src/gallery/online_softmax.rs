@@ -6,7 +6,7 @@
 use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// A score, and the value that it weights.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Scored {
     /// The product of query and key.
@@ -16,7 +16,7 @@ pub struct Scored {
 }
 
 /// The softmax of some scores before its division, applied to their values.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Partial {
     /// The largest score.
@@ -46,7 +46,7 @@ pub struct Partial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attention;
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, gradient)]
 impl ScanOp for Attention {
     type Input = Scored;
     type State = Partial;
@@ -92,8 +92,9 @@ impl ScanOp for Attention {
 }
 
 /// e to the power of the smaller score, divided by that of the larger one. Both may be negative infinity.
-#[scan_fn(crate = crate)]
+#[scan_fn(crate = crate, gradient)]
 fn share_of_smaller(a: f32, b: f32) -> f32 {
     let share = (-(a - b).abs()).exp();
-    if a == b { 1.0 } else { share }
+    // Of equal finite ones it is 1 anyway, with a slope.
+    if a == b && a.is_infinite() { 1.0 } else { share }
 }

@@ -6,7 +6,7 @@
 use crate::{ScanOp, scan_element, scan_op};
 
 /// The quaternion w + x·i + y·j + z·k, of length 1: a rotation.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Quaternion {
     /// The cosine of half the angle.
@@ -40,7 +40,7 @@ pub struct Quaternion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attitude;
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, gradient)]
 impl ScanOp for Attitude {
     /// Angles about the three axes, in radians.
     type Input = [f32; 3];

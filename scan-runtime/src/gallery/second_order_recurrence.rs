@@ -36,7 +36,7 @@ pub struct Oscillator {
     pub q: f64,
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, gradient(p: f64, q: f64))]
 impl ScanOp for Oscillator {
     type Input = f64;
     type State = Steps;

@@ -6,7 +6,7 @@
 use crate::{ScanOp, scan_element, scan_op};
 
 /// The moments of a sample.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The number of values.
@@ -19,7 +19,7 @@ pub struct Sample {
 
 /// The moments of all values so far. Each value takes one division: that of the value before is what the variance is
 /// divided by.
-#[scan_element(crate = crate)]
+#[scan_element(crate = crate, gradient)]
 #[derive(Clone, Copy, Debug)]
 pub struct Running {
     /// The number of values.
@@ -53,7 +53,7 @@ pub struct Running {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments;
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, gradient)]
 impl ScanOp for Moments {
     type Input = f32;
     type State = Sample;

@@ -54,6 +54,7 @@
 
 mod action;
 mod applied;
+mod gradient;
 mod hints;
 mod limits;
 mod search;
@@ -61,6 +62,7 @@ mod value;
 
 use std::{any::TypeId, fmt};
 
+pub use gradient::{GradientFailure, GradientReport, WrongDerivative, check_gradient};
 pub use hints::Hint;
 
 use crate::{ScanElement, ScanOp};

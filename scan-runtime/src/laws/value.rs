@@ -212,6 +212,11 @@ impl Shape {
         self.leaves.iter().map(|leaf| leaf.primitive)
     }
 
+    /// The path of a leaf: `.b[1]`.
+    pub(super) fn path(&self, leaf: usize) -> &str {
+        self.leaves.get(leaf).map_or("", |leaf| &leaf.path)
+    }
+
     /// Whether every leaf is an integer or a float.
     pub(super) fn is_numeric(&self) -> bool {
         self.free && self.primitives().all(|primitive| primitive != Primitive::Bool)

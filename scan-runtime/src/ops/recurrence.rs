@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::{Narrower, Number, Wider};
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, gradient::Differentiable, scan_element, scan_op};
 
 /// A step of a recurrence h = a·h + x, an input of a [`Recurrence`]; or its gradient, an output of a
 /// [`RecurrenceGradient`].
@@ -205,6 +205,22 @@ impl<W: Wider<N> + Wider<O>, N: Narrower<W>, O: Number> ScanOp for RecurrenceGra
     }
 }
 
+impl<W, N, O> Differentiable for Recurrence<W, N, O>
+where
+    W: Wider<N> + Wider<O> + Narrower<W>,
+    N: Narrower<W>,
+    O: Narrower<W>,
+{
+    type Gradient = RecurrenceGradient<W, N, O>;
+    type States = Recurrence<W, N, W>;
+    fn gradient(self) -> RecurrenceGradient<W, N, O> {
+        RecurrenceGradient(PhantomData)
+    }
+    fn states(self) -> Recurrence<W, N, W> {
+        Recurrence(PhantomData)
+    }
+}
+
 /// The recurrence `h[t] = max(h[t−1] + a[t], x[t])`, which is linear in the max-plus algebra: the best score of a path
 /// that goes on or begins here, a peak that decays, the time at which a job of a queue ends. `T` is `f32` or `f64`.
 ///
@@ -301,6 +317,17 @@ macro_rules! floats {
             }
             fn project(h: $float) -> $float {
                 h
+            }
+        }
+
+        impl Differentiable for MaxPlus<$float> {
+            type Gradient = MaxPlusGradient<$float>;
+            type States = Self;
+            fn gradient(self) -> MaxPlusGradient<$float> {
+                MaxPlusGradient(PhantomData)
+            }
+            fn states(self) -> Self {
+                self
             }
         }
 

@@ -77,6 +77,12 @@ pub fn laws_hold(report: &crate::laws::Report) -> LawsResult {
     Ok(())
 }
 
+/// Passes the test of an operator's gradient.
+pub fn gradient_holds(report: &crate::laws::GradientReport) -> LawsResult {
+    println!("{report}");
+    Ok(())
+}
+
 /// A function that returns the layout of a type.
 pub type Layout = fn() -> ElementType;
 

@@ -5,8 +5,8 @@ mod columns;
 mod enumeration;
 mod structure;
 
-use crate::attribute;
 use crate::errors::Errors;
+use crate::{attribute, gradient};
 use enumeration::enumeration;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -22,10 +22,21 @@ pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStre
 
 /// The item with what is implemented for it. One that is no element stays as it is.
 pub(crate) fn element(options: TokenStream, item: TokenStream, errors: &mut Errors) -> TokenStream {
-    let krate = attribute::options(options, &["crate"], errors).krate;
+    let options = attribute::options(options, &["gradient", "crate"], errors);
+    let krate = options.krate;
     match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Struct(item)) => structure(&krate, item, errors),
-        Ok(Item::Enum(item)) => enumeration(&krate, item, errors),
+        Ok(Item::Struct(item)) => {
+            let components = options.gradient.filter(|_| errors.is_empty());
+            let components = components.map(|word| gradient::components(&krate, &word.name, &item, errors));
+            let structure = structure(&krate, item, errors);
+            quote!(#structure #components)
+        }
+        Ok(Item::Enum(item)) => {
+            if let Some(word) = options.gradient {
+                errors.at(&word.name, "an enum has no gradient: keep it as an integer, which is a constant there");
+            }
+            enumeration(&krate, item, errors)
+        }
         Ok(Item::Union(item)) => {
             errors.at(item.union_token, "a union is not an element: use a struct with a field for each part");
             item.to_token_stream()

@@ -26,7 +26,7 @@ pub(crate) fn has_effects(expr: &Expr) -> bool {
 }
 
 /// Whether control never comes to the end of the expression.
-pub(super) fn diverges(expr: &Expr) -> bool {
+pub(crate) fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
         Expr::Paren(inner) => diverges(&inner.expr),
@@ -40,7 +40,7 @@ pub(super) fn diverges(expr: &Expr) -> bool {
     }
 }
 
-pub(super) fn block_diverges(block: &Block) -> bool {
+pub(crate) fn block_diverges(block: &Block) -> bool {
     block.stmts.iter().any(|statement| match statement {
         Stmt::Expr(expr, _) => diverges(expr),
         _ => false,

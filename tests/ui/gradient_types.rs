@@ -1,0 +1,49 @@
+use scan_runtime::{ScanOp, Scanner, scan_element, scan_fn, scan_op};
+
+/// A struct and a function without gradients.
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Pair {
+    a: f64,
+    b: f64,
+}
+
+struct Marked;
+
+#[scan_op(gradient)]
+impl ScanOp for Marked {
+    type Element = Pair;
+    const IDENTITY: Pair = Pair { a: 1.0, b: 0.0 };
+    fn combine(f: Pair, g: Pair) -> Pair {
+        Pair { a: f.a * g.a, b: g.a * f.b + g.b }
+    }
+}
+
+#[scan_fn]
+fn twice(x: f64) -> f64 {
+    2.0 * x
+}
+
+struct Calls;
+
+#[scan_op(gradient)]
+impl ScanOp for Calls {
+    type Element = f64;
+    const IDENTITY: f64 = 0.0;
+    fn lift(x: f64) -> f64 {
+        twice(x)
+    }
+    fn combine(a: f64, b: f64) -> f64 {
+        a + b
+    }
+}
+
+#[scan_op(identity = 0.0)]
+fn without(a: f64, b: f64) -> f64 {
+    a + b
+}
+
+fn main() {
+    let scanner = Scanner::cpu();
+    let _ = scanner.backward(without);
+}
