@@ -32,15 +32,27 @@ fn below_pivot(x: u32) -> ops::Candidate<u32> {
 struct Element {
     index: u32,
     value: u32,
-    next: u32,
 }
 
-/// The runs that have ended, and where the last of them did.
+/// Some elements: the first and the last, where the first is, where the last run begins, how many runs begin after the
+/// first one.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Part {
+    first: u32,
+    last: u32,
+    begin: u32,
+    last_begin: u32,
+    runs: u32,
+}
+
+/// The runs so far, and the last of them.
 #[scan_element]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Ended {
+struct Last {
     runs: u32,
-    end: u32,
+    value: u32,
+    begin: u32,
 }
 
 #[scan_element]
@@ -51,39 +63,46 @@ struct Run {
     length: u32,
 }
 
-/// Where each run ends: its number, its element, its length.
+/// Each run where the next one begins: its number, its element, its length. The last run is the total.
 #[derive(Clone)]
-struct Runs {
-    last: u32,
-}
+struct Runs;
 
 #[scan_op]
 impl ScanOp for Runs {
     type Input = Element;
-    type State = Ended;
-    type Carry = Ended;
+    type State = Part;
+    type Carry = Last;
     type Output = Run;
-    const IDENTITY: Ended = Ended { runs: 0, end: 0 };
-    const START: Ended = Ended { runs: 0, end: 0 };
-    fn lift(&self, x: Element) -> Ended {
-        if x.value != x.next || x.index == self.last {
-            Ended { runs: 1, end: x.index + 1 }
-        } else {
-            Ended { runs: 0, end: 0 }
+    const IDENTITY: Part = Part { first: 0, last: 0, begin: u32::MAX, last_begin: 0, runs: 0 };
+    const START: Last = Last { runs: 0, value: 0, begin: 0 };
+    fn lift(x: Element) -> Part {
+        Part { first: x.value, last: x.value, begin: x.index, last_begin: x.index, runs: 0 }
+    }
+    fn combine(a: Part, b: Part) -> Part {
+        if a.begin == u32::MAX {
+            return b;
         }
+        if b.begin == u32::MAX {
+            return a;
+        }
+        let differs = a.last != b.first;
+        let last_begin = if b.runs > 0 || differs { b.last_begin } else { a.last_begin };
+        Part { first: a.first, last: b.last, begin: a.begin, last_begin, runs: a.runs + b.runs + differs as u32 }
     }
-    fn combine(a: Ended, b: Ended) -> Ended {
-        Ended { runs: a.runs + b.runs, end: u32::max(a.end, b.end) }
+    fn apply(s: Part, c: Last) -> Last {
+        if s.begin == u32::MAX {
+            return c;
+        }
+        let differs = c.runs == 0 || c.value != s.first;
+        let begin = if s.runs > 0 || differs { s.last_begin } else { c.begin };
+        Last { runs: c.runs + s.runs + differs as u32, value: s.last, begin }
     }
-    fn apply(s: Ended, c: Ended) -> Ended {
-        Ended { runs: c.runs + s.runs, end: u32::max(c.end, s.end) }
+    fn step(c: Last, x: Element) -> Last {
+        if c.runs == 0 || c.value != x.value { Last { runs: c.runs + 1, value: x.value, begin: x.index } } else { c }
     }
-    fn step(&self, c: Ended, x: Element) -> Ended {
-        if x.value != x.next || x.index == self.last { Ended { runs: c.runs + 1, end: x.index + 1 } } else { c }
-    }
-    fn emit(&self, c: Ended, x: Element) -> Run {
-        let ends = x.value != x.next || x.index == self.last;
-        Run { place: if ends { c.runs } else { u32::MAX }, value: x.value, length: x.index + 1 - c.end }
+    fn emit(c: Last, x: Element) -> Run {
+        let ends = c.runs > 0 && c.value != x.value;
+        Run { place: if ends { c.runs - 1 } else { u32::MAX }, value: c.value, length: x.index - c.begin }
     }
 }
 
@@ -102,17 +121,21 @@ struct Placed {
     payload: u32,
 }
 
+/// Bits of a digit: as many counts as digits are in each state.
+const BITS: usize = 2;
+const DIGITS: usize = 1 << BITS;
+
 /// A number for each digit: how many keys have it, or where the next key goes that has it.
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct OfDigits {
-    numbers: [u32; 16],
+    numbers: [u32; DIGITS],
 }
 
 #[scan_fn]
 fn count(numbers: OfDigits, digit: u32) -> OfDigits {
     let mut after = numbers;
-    for d in 0..16_u32 {
+    for d in 0..DIGITS as u32 {
         after.numbers[d as usize] += (d == digit) as u32;
     }
     after
@@ -121,7 +144,7 @@ fn count(numbers: OfDigits, digit: u32) -> OfDigits {
 #[scan_fn]
 fn add(a: OfDigits, b: OfDigits) -> OfDigits {
     let mut sum = a;
-    for digit in 0..16 {
+    for digit in 0..DIGITS {
         sum.numbers[digit] += b.numbers[digit];
     }
     sum
@@ -138,15 +161,15 @@ impl ScanOp for Histogram {
     type Input = u32;
     type State = OfDigits;
     type Output = OfDigits;
-    const IDENTITY: OfDigits = OfDigits { numbers: [0; 16] };
+    const IDENTITY: OfDigits = OfDigits { numbers: [0; DIGITS] };
     fn lift(&self, key: u32) -> OfDigits {
-        count(Self::IDENTITY, key >> self.shift & 15)
+        count(Self::IDENTITY, key >> self.shift & (DIGITS as u32 - 1))
     }
     fn combine(a: OfDigits, b: OfDigits) -> OfDigits {
         add(a, b)
     }
     fn append(&self, counts: OfDigits, key: u32) -> OfDigits {
-        count(counts, key >> self.shift & 15)
+        count(counts, key >> self.shift & (DIGITS as u32 - 1))
     }
 }
 
@@ -161,11 +184,11 @@ impl ScanOp for Pass {
     type Input = Item;
     type Carry = OfDigits;
     type Output = Placed;
-    const START: OfDigits = OfDigits { numbers: [0; 16] };
+    const START: OfDigits = OfDigits { numbers: [0; DIGITS] };
     fn advance(&self, next: OfDigits, x: Item) -> (OfDigits, Placed) {
-        let digit = x.key >> self.shift & 15;
+        let digit = x.key >> self.shift & (DIGITS as u32 - 1);
         let mut place = 0_u32;
-        for d in 0..16_u32 {
+        for d in 0..DIGITS as u32 {
             if d == digit {
                 place = next.numbers[d as usize];
             }
@@ -173,15 +196,15 @@ impl ScanOp for Pass {
         (count(next, digit), Placed { place, key: x.key, payload: x.payload })
     }
     type State = OfDigits;
-    const IDENTITY: OfDigits = OfDigits { numbers: [0; 16] };
+    const IDENTITY: OfDigits = OfDigits { numbers: [0; DIGITS] };
     fn lift(&self, x: Item) -> OfDigits {
-        count(Self::IDENTITY, x.key >> self.shift & 15)
+        count(Self::IDENTITY, x.key >> self.shift & (DIGITS as u32 - 1))
     }
     fn combine(a: OfDigits, b: OfDigits) -> OfDigits {
         add(a, b)
     }
     fn append(&self, counts: OfDigits, x: Item) -> OfDigits {
-        count(counts, x.key >> self.shift & 15)
+        count(counts, x.key >> self.shift & (DIGITS as u32 - 1))
     }
     fn apply(counts: OfDigits, next: OfDigits) -> OfDigits {
         add(next, counts)
@@ -364,22 +387,21 @@ impl Bench {
                 }
                 None => None,
             };
-            let scan = scanner.scan(Runs { last: len as u32 - 1 });
-            let mut total = stream.alloc_zeros::<u64>(1)?;
+            let scan = scanner.scan(Runs);
+            let mut total = stream.clone_htod(&[Last::default()])?;
             let mut ours = || -> Outcome {
-                // SAFETY: an `Ended` is two numbers of 32 bits.
-                let mut total = unsafe { total.transmute_mut::<Ended>(1) }.ok_or("a total")?;
                 let run = scan.on(&stream).total_into(&mut total);
-                let inputs = (arrays::indices(), &device, arrays::next(&device, 0));
-                Ok(run.run_into(inputs, arrays::scatter_by_output((&mut *elements, &mut *lengths)))?)
+                let outputs = arrays::scatter_by_output((&mut *elements, &mut *lengths));
+                Ok(run.run_into((arrays::indices(), &device), outputs)?)
             };
             ours()?;
             let runs = keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect::<Vec<_>>();
             race(clock, &stream, ("run lengths, about 8", 4 * len + 8 * runs.len()), &mut ours, theirs)?;
             ours()?;
-            let found = [&*elements, &*lengths].map(|of| stream.clone_dtoh(&of.slice(..runs.len())));
-            let [elements, lengths] = found;
-            if elements?.into_iter().zip(lengths?).collect::<Vec<_>>() != runs {
+            let found = [&*elements, &*lengths].map(|of| stream.clone_dtoh(&of.slice(..runs.len() - 1)));
+            let ([elements, lengths], last) = (found, stream.clone_dtoh(&total)?[0]);
+            let last = (last.value, len as u32 - last.begin);
+            if elements?.into_iter().zip(lengths?).chain([last]).collect::<Vec<_>>() != runs {
                 wrong.push("runs".to_owned());
             }
         }
@@ -401,17 +423,17 @@ impl Bench {
                 }
                 None => None,
             };
-            let mut counts = stream.alloc_zeros::<u32>(16)?;
-            let mut starts = stream.alloc_zeros::<u32>(16)?;
+            let mut counts = stream.alloc_zeros::<u32>(DIGITS)?;
+            let mut starts = stream.alloc_zeros::<u32>(DIGITS)?;
             let sums = scanner.scan(ops::sum::<u32>()).exclusive();
             let mut others = [stream.alloc_zeros::<u32>(len)?, stream.alloc_zeros::<u32>(len)?];
             let mut ours = || -> Outcome {
                 let (mut from, mut to) = ([&mut *sorted, &mut *moved], others.each_mut());
                 stream.memcpy_dtod(&device, from[0])?;
                 stream.memcpy_dtod(&payloads, from[1])?;
-                for shift in (0..32).step_by(4) {
+                for shift in (0..32).step_by(BITS) {
                     {
-                        // SAFETY: `OfDigits` is sixteen numbers.
+                        // SAFETY: `OfDigits` is as many numbers.
                         let mut counts = unsafe { counts.transmute_mut::<OfDigits>(1) }.ok_or("counts")?;
                         scanner.reduce(Histogram { shift }).on(&stream).run_into(&*from[0], &mut counts)?;
                     }
@@ -427,8 +449,7 @@ impl Bench {
                 Ok(())
             };
             ours()?;
-            // Each pass reads the keys twice and the payloads once, and writes both.
-            race(clock, &stream, ("radix sort, payload of 32 bits", 8 * 20 * len), &mut ours, theirs)?;
+            race(clock, &stream, ("radix sort, payload of 32 bits", 16 * len), &mut ours, theirs)?;
             ours()?;
             let mut expected: Vec<(u32, u32)> = x.iter().copied().zip(0..).collect();
             expected.sort_unstable();

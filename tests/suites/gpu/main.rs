@@ -13,6 +13,7 @@ mod errors;
 mod faults;
 mod first_call;
 mod gallery;
+mod gradients;
 mod initial_value;
 mod items;
 mod kinds;
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
     staging::add(&mut trials);
     stress::add(&mut trials);
     totals::add(&mut trials);
+    gradients::add(&mut trials);
     transducers::add(&mut trials);
     tuner::add(&mut trials);
     warm::add(&mut trials);
