@@ -76,16 +76,14 @@ impl ColumnArray {
         repeated.into_iter().chain([side_by_side]).collect()
     }
 
-    /// Whether the array is one whose kernel is given these words.
-    pub(super) fn suits(&self, words: &[u64], columns: &Columns) -> bool {
-        let [address, steps @ ..] = words else { return false };
-        let is_aligned = |numbers: &[u64]| numbers.iter().all(|number| number.is_multiple_of(columns.width));
+    /// Whether the array is one that begins at this address, and has this step and these strides of its own.
+    pub(super) fn suits(&self, address: u64, steps: &[u64], columns: &Columns) -> bool {
+        let is_aligned = address.is_multiple_of(self.unit.into());
+        let lie_so = |numbers: &[u64]| numbers.iter().all(|number| number.is_multiple_of(columns.width));
         match (self.lying, steps) {
-            (Lying::SideBySide, [step, 1, outer @ ..]) => {
-                address.is_multiple_of(self.unit.into()) && is_aligned(&[*step]) && is_aligned(outer)
-            }
+            (Lying::SideBySide, [step, 1, outer @ ..]) => is_aligned && lie_so(&[*step]) && lie_so(outer),
             (Lying::Repeated, [_, 0, ..]) => columns.fill_warps,
-            (Lying::Apart, _) => address.is_multiple_of(self.unit.into()),
+            (Lying::Apart, _) => is_aligned,
             _ => false,
         }
     }

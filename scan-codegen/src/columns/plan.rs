@@ -347,12 +347,18 @@ impl ColumnsPlan {
     /// and of the output: the address of the first item of each, and what its kind needs. Where it is not,
     /// [`unaligned`](ColumnsPlan::unaligned) is.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
-        let columns = Columns { width: self.width.into(), fill_warps: self.fills_warps(layout) };
-        let suit = |arrays: &[ColumnArray], mut words: &[u64]| {
+        let columns = Columns { width: self.width.into(), fill_warps: self.repeats() && self.fills_warps(layout) };
+        let suit = |arrays: &[ColumnArray], words: &[u64]| {
+            let (mut words, mut strided) = (words.iter(), 0);
             arrays.iter().all(|array| {
-                let (of_array, others) = words.split_at(array.words().min(words.len()));
-                words = others;
-                array.suits(of_array, &columns)
+                let address = words.next().copied().unwrap_or(0);
+                words.by_ref().take(array.words() - 1).for_each(drop);
+                let steps: Vec<u64> = match array.kind {
+                    ArrayKind::Strided => layout.strided_words(strided).collect(),
+                    _ => Vec::new(),
+                };
+                strided += usize::from(array.kind == ArrayKind::Strided);
+                array.suits(address, &steps, &columns)
             })
         };
         layout.length() <= self.longest
@@ -413,7 +419,7 @@ impl ColumnsPlan {
     fn with_longer_runs(self) -> ColumnsPlan {
         let Some(most) = self.most_rows.filter(|_| self.repeats()) else { return self };
         let bytes = self.loaded_bytes().max(bytes_of(&self.outputs)) * self.width;
-        let rows = (RUN_BYTES / bytes).min(MOST_ROWS).min(most);
+        let rows = (RUN_BYTES / bytes.max(1)).min(MOST_ROWS).min(most);
         let limits = self.device;
         let with = |run: u32| ColumnsPlan { run, ..self.clone() };
         let fits = |run: &u32| with(*run).tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
@@ -626,6 +632,18 @@ mod tests {
         let width = |items: &[u32]| width(items.iter().copied());
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
         assert_eq!((width(&[4, 4, 4]), width(&[1, 4, 6, 4])), (2, 1));
+    }
+
+    /// Which plan is for an array is asked before it is known whether the array has elements.
+    #[test]
+    fn plans_are_chosen_for_arrays_without_elements() {
+        for bytes in [1, 4, 12, 256] {
+            for plan in plan_of(bytes).all() {
+                for (shape, axis) in [(&[0, 10][..], 0), (&[10, 0], 0), (&[0, 10], 1), (&[0], 0), (&[3, 0, 4], 0)] {
+                    plan.suits(&Axis::of(shape, axis).unwrap().layout(), &[0], &[0]);
+                }
+            }
+        }
     }
 
     #[test]

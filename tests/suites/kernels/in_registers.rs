@@ -256,7 +256,7 @@ fn planted_faults_of_blocks_smaller_than_their_kernel_are_found() {
         (unit("block_threads()", "cp_async"), unit("THREADS", "cp_async")),
         (unit("block_threads()", "((Unit*)to)"), unit("THREADS", "((Unit*)to)")),
         (word("block_threads()", "cp_async"), word("THREADS", "cp_async")),
-        (word("block_threads()", "words[word]"), word("THREADS", "words[word]")),
+        (word("block_threads()", "((unsigned*)to)[word]"), word("THREADS", "((unsigned*)to)[word]")),
     ];
     let copied = copied.each_ref().map(|(from, to)| (from.as_str(), to.as_str()));
     let begins = [("return block_threads() * RUN", "return THREADS * RUN")];
