@@ -367,10 +367,13 @@ mod by_flag;
 mod by_key;
 mod checked_sum;
 mod compensated_sum;
+mod complex_recurrence;
 mod exact_sum;
+mod matrix_recurrence;
 mod nullable;
 mod position;
 mod recurrence;
+mod second_order;
 mod wider;
 
 pub use aggregate::{Aggregate, OverAggregates, aggregate, over_aggregates};
@@ -378,13 +381,18 @@ pub use by_flag::{ByFlag, Flagged, FlaggedState, by_flag};
 pub use by_key::{ByKey, Keyed, KeyedCarry, KeyedState, by_key};
 pub use checked_sum::{CheckedSum, Prefixes, checked_sum};
 pub use compensated_sum::{Compensated, CompensatedSum, WideFloat, compensated_sum};
+pub use complex_recurrence::{Complex, ComplexRecurrence, ComplexRecurrenceGradient, complex_recurrence};
 pub use exact_sum::{Accumulator, ExactSum, exact_sum};
+pub use matrix_recurrence::{
+    MatrixAdjoint, MatrixMap, MatrixRecurrence, MatrixRecurrenceGradient, MatrixStep, matrix_recurrence,
+};
 pub use nullable::{Nullable, OverNullable, PropagateNulls, SkipNulls, propagate_nulls, skip_nulls};
 pub use position::{Found, Position, position};
 pub use recurrence::{
     Adjoint, AffineMap, Gated, MaxPlus, MaxPlusAdjoint, MaxPlusGradient, Recurrence, RecurrenceGradient, max_plus,
     recurrence, recurrence_in,
 };
+pub use second_order::{SecondOrder, SecondOrderAdjoint, SecondOrderGradient, SecondOrderStep, TwoRows, second_order};
 pub use wider::{Narrower, ProductIn, SumIn, Wider, product_in, sum_in};
 
 #[cfg(test)]

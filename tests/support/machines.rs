@@ -350,6 +350,16 @@ pub const COMPARISONS: [(&str, Comparison); 18] = [
         let adjoints: Vec<_> = inputs(len).into_iter().map(adjoint).collect();
         compare_in(&INCLUSIVE, scanner, ops::recurrence::<u64>().gradient(), 99, &adjoints)
     }),
+    ("second_order", |scanner, len| {
+        let step = |x: Narrow| ops::SecondOrderStep { p: u32::from(x.a), q: u32::from(x.b), x: 3 };
+        compare(scanner, ops::second_order::<u32>(), [9, 1], &inputs(len).into_iter().map(step).collect::<Vec<_>>())
+    }),
+    ("matrix_recurrence_gradient", |scanner, len| {
+        let matrix = |x: Narrow| [[u32::from(x.a), 1], [u32::from(x.b), 7]];
+        let adjoint = |x: Narrow| ops::MatrixAdjoint { a: matrix(x), before: [1, 2], gradient: [u32::from(x.b), 5] };
+        let adjoints: Vec<_> = inputs(len).into_iter().map(adjoint).collect();
+        compare_in(&INCLUSIVE, scanner, ops::matrix_recurrence::<u32, 2>().gradient(), [9, 1], &adjoints)
+    }),
     ("aggregate", |scanner, len| {
         let op = ops::pair(ops::flip(Appending), Coder);
         compare(scanner, ops::aggregate(op), op.lift(inputs(1)[0]), &inputs(len))

@@ -186,6 +186,22 @@ fn recurrences_and_gradients_match_the_reference() {
     let adjoint = |x: Narrow| ops::Adjoint { a: u64::from(x.a) | 1, before: u64::from(x.b), gradient: u64::from(x.a) };
     let adjoints = |len| inputs(len).into_iter().map(adjoint).collect();
     by_strategies(&ops::recurrence::<u64>().gradient(), 99, adjoints, 3, true);
+    let step = |x: Narrow| ops::SecondOrderStep { p: u32::from(x.a), q: u32::from(x.b), x: 3 };
+    let steps = |len| inputs(len).into_iter().map(step).collect();
+    by_strategies(&ops::second_order::<u32>(), [9, 1], steps, 2, false);
+    let adjoint = |x: Narrow| {
+        let (p, q) = (u32::from(x.a), u32::from(x.b));
+        ops::SecondOrderAdjoint { p, q, before: q, earlier: p, gradient: 5 }
+    };
+    let adjoints = |len| inputs(len).into_iter().map(adjoint).collect();
+    by_strategies(&ops::second_order::<u32>().gradient(), [9, 1], adjoints, 1, true);
+    let matrix = |x: Narrow| [[u32::from(x.a), 1], [u32::from(x.b), u32::from(x.a) | 1]];
+    let step = |x: Narrow| ops::MatrixStep { a: matrix(x), x: [3, u32::from(x.b)] };
+    let steps = |len| inputs(len).into_iter().map(step).collect();
+    by_strategies(&ops::matrix_recurrence::<u32, 2>(), [9, 1], steps, 0, false);
+    let adjoint = |x: Narrow| ops::MatrixAdjoint { a: matrix(x), before: [1, 2], gradient: [u32::from(x.b), 5] };
+    let adjoints = |len| inputs(len).into_iter().map(adjoint).collect();
+    by_strategies(&ops::matrix_recurrence::<u32, 2>().gradient(), [9, 1], adjoints, 3, true);
 }
 
 /// Aggregates of a machine, and of an operator that has two orders of operands in a reversed scan; and carries that

@@ -81,6 +81,67 @@ fn gradients_of_a_maximum_are_those_of_the_loss() {
     }
 }
 
+/// Complex numbers, second order and matrices: what the loss grows by, of all parts of all inputs at once.
+#[test]
+fn gradients_of_complex_numbers_second_order_and_matrices_are_those_of_the_loss() {
+    for (seed, len) in (200..).zip([1, 2, 7, 60]) {
+        // Four numbers for a matrix or its like, two for a vector.
+        let [a, x, weights] = [4, 2, 2].map(|each| drawn(each * len, seed + each as u64 * 77));
+        let weights: Vec<f64> = weights.iter().map(|weight| weight + 0.01).collect();
+        let scanner = Scanner::cpu();
+        let matrices = |a: &[f64]| a.chunks(4).map(|a| [[a[0], a[1]], [a[2], a[3]]]).collect::<Vec<_>>();
+        let pairs = |x: &[f64]| x.chunks(2).map(|x| [x[0], x[1]]).collect::<Vec<_>>();
+        let numbers = |x: &[f64]| x.chunks(2).map(|x| ops::Complex { re: x[0], im: x[1] }).collect::<Vec<_>>();
+        let weighted = |h: &[f64]| h.iter().zip(&weights).map(|(h, weight)| h * weight).sum::<f64>();
+
+        let recurrence = ops::matrix_recurrence::<f64, 2>();
+        let forward = |a: &[f64], x: &[f64]| scanner.scan(recurrence).run((&matrices(a), &pairs(x))).unwrap();
+        let h = forward(&a, &x);
+        let gradient = scanner.scan(recurrence.gradient()).reverse();
+        let (mut da, mut dx) = (vec![[[0.0; 2]; 2]; len], vec![[0.0; 2]; len]);
+        let before = arrays::previous(&h, [0.0; 2]);
+        gradient.run_into((&matrices(&a), before, &pairs(&weights)), (&mut da, &mut dx)).unwrap();
+        let loss = |a: &[f64], x: &[f64]| weighted(forward(a, x).as_flattened());
+        close(da.as_flattened().as_flattened(), &differences(&a, |a| loss(a, &x)), "matrices");
+        close(dx.as_flattened(), &differences(&x, |x| loss(&a, x)), "vectors");
+
+        let recurrence = ops::complex_recurrence::<f64>();
+        let parts = |h: &[ops::Complex<f64>]| h.iter().flat_map(|h| [h.re, h.im]).collect::<Vec<_>>();
+        let gates = a[..2 * len].to_vec();
+        let forward = |a: &[f64], x: &[f64]| scanner.scan(recurrence).run((&numbers(a), &numbers(x))).unwrap();
+        let h = forward(&gates, &x);
+        let gradient = scanner.scan(recurrence.gradient()).reverse();
+        let zero = ops::Complex::default();
+        let (mut da, mut dx) = (vec![zero; len], vec![zero; len]);
+        let inputs = (&numbers(&gates), arrays::previous(&h, zero), &numbers(&weights));
+        gradient.run_into(inputs, (&mut da, &mut dx)).unwrap();
+        let loss = |a: &[f64], x: &[f64]| weighted(&parts(&forward(a, x)));
+        close(&parts(&da), &differences(&gates, |a| loss(a, &x)), "complex gates");
+        close(&parts(&dx), &differences(&x, |x| loss(&gates, x)), "complex terms");
+
+        let recurrence = ops::second_order::<f64>();
+        let (p, q, x, weights) = (&a[..len], &a[len..2 * len], &x[..len], &weights[..len]);
+        let first = [0.5, -0.25];
+        let forward = |p: &[f64], q: &[f64], x: &[f64], first: &[f64]| {
+            scanner.scan(recurrence).init([first[0], first[1]]).run((p, q, x)).unwrap()
+        };
+        let h = forward(p, q, x, &first);
+        let before: Vec<f64> = std::iter::once(first[0]).chain(h.iter().copied()).take(len).collect();
+        let earlier: Vec<f64> = std::iter::once(first[1]).chain(before.iter().copied()).take(len).collect();
+        let [mut dp, mut dq, mut dx] = [0; 3].map(|_| vec![0.0; len]);
+        let gradient = scanner.scan(recurrence.gradient()).reverse().with_total();
+        let outputs = (&mut dp, &mut dq, &mut dx);
+        let d_first = gradient.run_into((p, q, &before, &earlier, weights), outputs).unwrap();
+        let loss = |p: &[f64], q: &[f64], x: &[f64], first: &[f64]| {
+            forward(p, q, x, first).iter().zip(weights).map(|(h, weight)| h * weight).sum::<f64>()
+        };
+        close(&dp, &differences(p, |p| loss(p, q, x, &first)), "p");
+        close(&dq, &differences(q, |q| loss(p, q, x, &first)), "q");
+        close(&dx, &differences(x, |x| loss(p, q, x, &first)), "x");
+        close(&d_first.unwrap(), &differences(&first, |first| loss(p, q, x, first)), "the initial results");
+    }
+}
+
 /// A gate for all channels of a head, states in one buffer with the initial ones, in chunks: a layer as it is trained.
 #[test]
 fn a_layer_of_heads_has_the_gradients_of_its_loss() {

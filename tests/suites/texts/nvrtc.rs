@@ -118,6 +118,8 @@ fn operators_of_operators_compile_without_warnings() {
             "gradient of a recurrence",
             scanner.scan(ops::recurrence_in::<f32, bf16>().gradient()).reverse().per_field().cuda_source().unwrap(),
         ),
+        ("complex", scanner.scan(ops::complex_recurrence::<f32>()).per_field().cuda_source().unwrap()),
+        ("matrices", scanner.scan(ops::matrix_recurrence::<f32, 3>().gradient()).reverse().cuda_source().unwrap()),
         ("gradient", scanner.scan(ops::max_plus::<f64>().gradient()).reverse().per_field().cuda_source().unwrap()),
         ("aggregate", scanner.reduce(ops::aggregate(composed(1_021))).cuda_source().unwrap()),
         ("over aggregates", scanner.scan(ops::over_aggregates(Coder)).exclusive().cuda_source_for(100).unwrap()),
