@@ -304,7 +304,7 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 18] = [
+pub const COMPARISONS: [(&str, Comparison); 20] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("advancer", |scanner, len| compare(scanner, Advancer, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),

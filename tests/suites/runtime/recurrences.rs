@@ -129,9 +129,10 @@ fn gradients_of_complex_numbers_second_order_and_matrices_are_those_of_the_loss(
         let before: Vec<f64> = std::iter::once(first[0]).chain(h.iter().copied()).take(len).collect();
         let earlier: Vec<f64> = std::iter::once(first[1]).chain(before.iter().copied()).take(len).collect();
         let [mut dp, mut dq, mut dx] = [0; 3].map(|_| vec![0.0; len]);
-        let gradient = scanner.scan(recurrence.gradient()).reverse().with_total();
+        let gradient = scanner.scan(recurrence.gradient()).reverse();
         let outputs = (&mut dp, &mut dq, &mut dx);
-        let d_first = gradient.run_into((p, q, &before, &earlier, weights), outputs).unwrap();
+        let inputs = (p, q, &before, &earlier, weights);
+        let d_first = gradient.with_total().run_into(inputs, outputs).unwrap();
         let loss = |p: &[f64], q: &[f64], x: &[f64], first: &[f64]| {
             forward(p, q, x, first).iter().zip(weights).map(|(h, weight)| h * weight).sum::<f64>()
         };
