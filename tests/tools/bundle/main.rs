@@ -15,10 +15,11 @@ use serde_json::Value;
 /// The script that runs the bundle's programs over there.
 const RUN: &str = include_str!("run.sh");
 /// What goes with the benches: the same measurements of Python's libraries.
-const PYTHON: [(&str, &str); 3] = [
+const PYTHON: [(&str, &str); 4] = [
     ("benches/calls.py", include_str!("../../benches/calls/peers.py")),
     ("benches/world.py", include_str!("../../benches/world/peers.py")),
     ("benches/axis.py", include_str!("../../benches/engine/axis.py")),
+    ("benches/training.py", include_str!("../../benches/engine/training.py")),
 ];
 /// The integration tests that need a GPU.
 const TESTS: [&str; 1] = ["gpu"];

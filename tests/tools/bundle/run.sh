@@ -19,6 +19,7 @@ usage() {
 ./run.sh calls [ARGUMENTS]     the bench of calls, first and later ones, and the same with what Python has. `bundle -- --wheels` takes
                                cuda.compute along for that
 ./run.sh axis                  scans along an axis, of arrays of many shapes, and the same with torch and jax
+./run.sh training              recurrences forward and backward, and the same with torch and jax
 ./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
                                Compute's counters: memory, issue slots and pipes in percent of the most, why warps wait.
                                Names after `gallery` are those of the tests' gallery, at 2^27, names after `engine` those of that
@@ -205,6 +206,10 @@ calls) calls "$@" ;;
 axis)
     "$here/benches/engine" axis axis-f32 axis-f16 axis-affine axis-recurrence
     python3 "$here/benches/axis.py"
+    ;;
+training)
+    "$here/benches/engine" training
+    python3 "$here/benches/training.py"
     ;;
 soak) "$here/programs/soak" "$@" ;;
 scan) "$here/programs/scan" "$@" ;;
