@@ -12,12 +12,13 @@ use crate::{Outcome, Trials, ensure};
 const LENGTHS: [usize; 4] = [1, 33, 4_097, 100_003];
 
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add("derived_gradient_of_a_state_of_two_numbers", || of(LogSumExp, |x| x as f32));
-    trials.add("derived_gradient_with_parameters", || of(Oscillator { p: 0.5, q: -0.25 }, |x| x));
+    trials.add("derived_gradient_of_a_state_of_two_numbers", || of(LogSumExp, 1e-2, |x| x as f32));
+    trials.add("derived_gradient_with_parameters", || of(Oscillator { p: 0.5, q: -0.25 }, 1e-9, |x| x));
 }
 
-/// Compares the gradients of inputs, of the initial value, and of parameters.
-fn of<Op, N, C>(op: Op, number: impl Fn(f64) -> N) -> Outcome
+/// Compares the gradients of inputs, of the initial value, and of parameters. Where a new largest number comes, its
+/// gradient is the difference of two sums over all later steps, which `f32` rounds in each grouping in another way.
+fn of<Op, N, C>(op: Op, tolerance: f64, number: impl Fn(f64) -> N) -> Outcome
 where
     N: Components + Into<f64> + Default,
     C: Components<Scalar: Into<f64>>,
@@ -53,7 +54,7 @@ where
         let of_device = numbers(stream.clone_dtoh(&dx)?, total);
         let scale = expected.iter().fold(1.0, |largest: f64, x| largest.max(x.abs()));
         for (found, memory) in [(of_host, "host"), (of_device, "device")] {
-            let differ = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-4 * scale || (a - b).is_nan();
+            let differ = |(a, b): (&f64, &f64)| (a - b).abs() > tolerance * scale || (a - b).is_nan();
             let wrong = found.iter().zip(&expected).position(differ);
             ensure(found.len() == expected.len() && wrong.is_none(), || {
                 format!("{len} elements of {memory} memory: {wrong:?}, {found:.4?}, {expected:.4?}")
