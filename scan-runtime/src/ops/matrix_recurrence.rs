@@ -54,8 +54,7 @@ pub struct MatrixMap<T, const N: usize> {
 ///
 /// # Source
 ///
-/// Kogge and Stone, *A Parallel Algorithm for the Efficient Solution of a General Class of Recurrence Equations*, 1973,
-/// section 4.
+/// Kogge and Stone, *A Parallel Algorithm for the Efficient Solution of a General Class of Recurrence Equations*, 1973.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatrixRecurrence<T, const N: usize>(PhantomData<T>);
 
