@@ -56,10 +56,10 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// `scan`.
 ///
 /// A folder that the process can only read, such as one in a container's image, is read. Let root or the user of the
-/// process own it, and let that user read it: `chmod -R a+rX,go-w` on the folder. A kernel that is not there is compiled
-/// by each process, with the warning above. An entry is for one architecture and one version of NVRTC: fill the folder
-/// where both are those of the machines that read it, by a run of the program with `SCAN_CACHE` set to the folder.
-/// Kernels for machines without NVRTC are those of [`aot`](crate::aot).
+/// process own it, and let that user read it: `chmod -R a+rX,go-w` on the folder. A kernel that is not there is
+/// compiled by each process, with the warning above. An entry is for one architecture and one version of NVRTC: fill
+/// the folder where both are those of the machines that read it, by a run of the program with `SCAN_CACHE` set to the
+/// folder. Kernels for machines without NVRTC are those of [`aot`](crate::aot).
 ///
 /// The folder may contain other files. Only the cache's own files are counted and removed: regular files of this user,
 /// not links, with the names and the first bytes of entries.
@@ -216,8 +216,8 @@ impl DiskCache {
         }
     }
 
-    /// Waits until no other process makes the entry of this name, and keeps the others waiting until the turn is dropped.
-    /// `None` where the folder cannot be written to: nothing that this process makes would be read.
+    /// Waits until no other process makes the entry of this name, and keeps the others waiting until the turn is
+    /// dropped. `None` where the folder cannot be written to: nothing that this process makes would be read.
     pub(crate) fn turn(&self, key: &Key) -> Option<Turn> {
         self.make_folder().and_then(|()| Folder::open(&self.folder)?.check()).ok()?;
         Turn::of(&self.folder, key)
@@ -359,8 +359,8 @@ impl Kind {
     }
 }
 
-/// Whether a process of this user trusts what this owner has written. Whatever belongs to root can be trusted as far as the
-/// system itself.
+/// Whether a process of this user trusts what this owner has written. Whatever belongs to root can be trusted as far as
+/// the system itself.
 #[cfg(unix)]
 fn is_trusted(owner: u32, user: u32) -> bool {
     owner == user || owner == rustix::process::Uid::ROOT.as_raw()

@@ -22,8 +22,8 @@
 //! Their covariances alone are the linear-fractional maps of the Riccati equation. Of one measurement only `b` and `η`
 //! depend on `y`; all else is computed once.
 //!
-//! To combine two descriptions takes several times the operations of the loop. On two threads of a CPU the scan takes 1.5
-//! times the loop in one dimension, and twice in two. The logarithmic depth is for many processors.
+//! To combine two descriptions takes several times the operations of the loop. On two threads of a CPU the scan takes
+//! 1.5 times the loop in one dimension, and twice in two. The logarithmic depth is for many processors.
 //!
 //! Source: S. Särkkä and Á. F. García-Fernández, *Temporal Parallelization of Bayesian Smoothers*, 2021.
 

@@ -5,8 +5,8 @@ use candle_nn::{Init, Linear, VarBuilder, linear, ops::sigmoid};
 
 use crate::{recurrence, recurrence_no_bwd};
 
-/// A layer of a gated linear recurrence: `h[t] = a[t]·h[t−1] + (1 − a[t])·v[t]`, with the gates `a = σ(W·x + b)` and the
-/// values `v = V·x + c` of each step, and the results `y = U·h + d`.
+/// A layer of a gated linear recurrence: `h[t] = a[t]·h[t−1] + (1 − a[t])·v[t]`, with the gates `a = σ(W·x + b)` and
+/// the values `v = V·x + c` of each step, and the results `y = U·h + d`.
 ///
 /// Inputs are (…, steps, inputs), states (…, hidden), results (…, steps, outputs). All steps are computed at once, in
 /// training; for inference [`stream`](GatedRecurrence::stream) takes any number of steps, one at a time, say, and gives
@@ -40,8 +40,8 @@ pub struct GatedRecurrence {
 }
 
 impl GatedRecurrence {
-    /// A layer whose weights are the variables `gate`, `value` and `output` of `vb`. The gates begin at 0.88, so that the
-    /// state reaches back some ten steps.
+    /// A layer whose weights are the variables `gate`, `value` and `output` of `vb`. The gates begin at 0.88, so that
+    /// the state reaches back some ten steps.
     ///
     /// # Errors
     ///

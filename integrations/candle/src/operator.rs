@@ -72,8 +72,8 @@ use crate::{Arrays, Float};
 ///
 /// # Initial values
 ///
-/// With [`scan_from`](crate::scan_from) a sequence begins with a carry of its own. The total of the backward scan is the
-/// gradient of that value.
+/// With [`scan_from`](crate::scan_from) a sequence begins with a carry of its own. The total of the backward scan is
+/// the gradient of that value.
 pub trait TensorOp<T: Float>: Send + Sync + 'static {
     /// The name of the operation in candle's errors.
     const NAME: &'static str;

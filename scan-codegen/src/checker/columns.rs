@@ -60,8 +60,8 @@ fn threads(plan: &ColumnsPlan, limits: &DeviceLimits, report: &mut Report) {
     });
 }
 
-/// Three tiles, in which rows of threads lie side by side, of repeated items one for each warp, and four rows of partial
-/// results.
+/// Three tiles, in which rows of threads lie side by side, of repeated items one for each warp, and four rows of
+/// partial results.
 fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits, report: &mut Report) {
     let [threads, run, width, state] = [plan.threads, plan.run, plan.width, operator.state.size as u32].map(u64::from);
     let of_array = |array: &ColumnArray| match array.lying {

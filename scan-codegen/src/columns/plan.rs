@@ -381,7 +381,7 @@ impl ColumnsPlan {
         let any = self.narrow().into_iter().chain([self.clone()]);
         let any = any.flat_map(|plan| {
             let in_rows = plan.in_rows();
-            // Wherever slices begin beside them, items that are repeated have runs of the same length.
+            // Runs of repeated items are equally long wherever the other arrays begin, so that results are grouped alike.
             let repeated = in_rows.iter().filter(|plan| plan.repeats()).map(ColumnsPlan::unaligned).collect::<Vec<_>>();
             in_rows.into_iter().chain(repeated).chain([plan.clone(), plan.unaligned()])
         });

@@ -52,10 +52,11 @@ impl<T: ScanElement, M: Memory> Copy for Strided<'_, T, M> {}
 /// 0.
 ///
 /// In host memory the items are copied before the scan, unless their strides are those of the axis. In device memory
-/// kernels read them where they are. They are read as fast as those of a slice where the last stride is 1, the others are
-/// multiples of what a thread reads at once (16 bytes at the most), and so is the address; and an item is read once for
-/// all its columns where the last stride is 0 and the extent of that dimension a multiple of 128, as of a gate for the
-/// channels of a head. Otherwise each column reads its own, and so it does in a call of more than three such arrays.
+/// kernels read them where they are. They are read as fast as those of a slice where the last stride is 1, the others
+/// are multiples of what a thread reads at once (16 bytes at the most), and so is the address; and an item is read once
+/// for all its columns where the last stride is 0 and the extent of that dimension a multiple of 128, as of a gate for
+/// the channels of a head. Otherwise each column reads its own, and so it does in a call of more than three such
+/// arrays.
 ///
 /// A part of a longer buffer brings an offset: of states `[batch, tokens + 1, channels]` the ones before each token are
 /// the whole buffer, and the ones after it the part from `channels` on, both with the strides

@@ -2,9 +2,9 @@
 //!
 //! One step is not associative. The composition of steps is: each step is a map y ↦ a·y + b, and so are two of them.
 //!
-//! The factor of several steps is the product of their factors. Here these are at most 1. A recurrence whose factors are
-//! larger [overflows](ScanOp#overflow) in a scan where a loop may not: 128 steps y ← 2·y have the factor ∞ as an `f32`,
-//! which makes NaN of y = 0.
+//! The factor of several steps is the product of their factors. Here these are at most 1. A recurrence whose factors
+//! are larger [overflows](ScanOp#overflow) in a scan where a loop may not: 128 steps y ← 2·y have the factor ∞ as an
+//! `f32`, which makes NaN of y = 0.
 
 use crate::{ScanOp, scan_element, scan_op};
 

@@ -15,8 +15,8 @@ pub struct Complex<T> {
     pub im: T,
 }
 
-/// The recurrence `h[t] = a[t]·h[t−1] + x[t]` of complex numbers, as diagonal state-space models with complex poles have
-/// it. `T` is `f32` or `f64`.
+/// The recurrence `h[t] = a[t]·h[t−1] + x[t]` of complex numbers, as diagonal state-space models with complex poles
+/// have it. `T` is `f32` or `f64`.
 ///
 /// Inputs, states and totals are as those of [`recurrence`](super::recurrence()), of [`Complex`] numbers. An array of
 /// these lies in memory like one of `num_complex::Complex` or of PyTorch's complex tensors.
@@ -53,9 +53,9 @@ impl<T> ComplexRecurrence<T> {
 
 /// The gradient of a [`ComplexRecurrence`]: a reversed scan that gives the gradients of the gates and of the terms.
 ///
-/// The gradient of a real loss with respect to a complex number has as parts those with respect to the parts, as PyTorch
-/// has it. With a bar for the conjugate: `λ[t] = g[t] + ā[t+1]·λ[t+1]`, `da[t] = λ[t]·h̄[t−1]`, `dx[t] = λ[t]`. Values and
-/// totals are as those of a [`RecurrenceGradient`](super::RecurrenceGradient).
+/// The gradient of a real loss with respect to a complex number has as parts those with respect to the parts, as
+/// PyTorch has it. With a bar for the conjugate: `λ[t] = g[t] + ā[t+1]·λ[t+1]`, `da[t] = λ[t]·h̄[t−1]`, `dx[t] = λ[t]`.
+/// Values and totals are as those of a [`RecurrenceGradient`](super::RecurrenceGradient).
 ///
 /// ```
 /// use scan_runtime::{Scanner, arrays, ops::{self, Complex}};

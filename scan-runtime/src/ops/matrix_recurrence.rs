@@ -31,9 +31,9 @@ pub struct MatrixMap<T, const N: usize> {
 /// The recurrence `h[t] = A[t]·h[t−1] + x[t]` of vectors of `N` numbers: state-space models with small dense blocks,
 /// Kalman filters of which the gains are known, recurrences of order `N` by their companion matrices.
 ///
-/// The input is a struct of A and x: an array of these, or a tuple of two arrays. The state is a vector, which the total
-/// and an initial value are; without one it begins with zeros. The map of several steps has `N·N + N` numbers and at
-/// most 256 bytes: `N` is at most 5 for `f64`, 7 for `f32`. Of integers a recurrence wraps around.
+/// The input is a struct of A and x: an array of these, or a tuple of two arrays. The state is a vector, which the
+/// total and an initial value are; without one it begins with zeros. The map of several steps has `N·N + N` numbers and
+/// at most 256 bytes: `N` is at most 5 for `f64`, 7 for `f32`. Of integers a recurrence wraps around.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -171,8 +171,8 @@ pub struct MatrixAdjoint<T, const N: usize> {
 /// The gradient of a [`MatrixRecurrence`]: a reversed scan that gives the gradients of the matrices and of the vectors.
 ///
 /// With `λ[t]` the gradient of the loss with respect to the state `h[t]` in all: `λ[t] = g[t] + A[t+1]ᵀ·λ[t+1]`. The
-/// results are `dA[t] = λ[t]·h[t−1]ᵀ` and `dx[t] = λ[t]`; the carry is `A[t]ᵀ·λ[t]`. So an initial value is the gradient
-/// of the final state, and the total that of the initial state.
+/// results are `dA[t] = λ[t]·h[t−1]ᵀ` and `dx[t] = λ[t]`; the carry is `A[t]ᵀ·λ[t]`. So an initial value is the
+/// gradient of the final state, and the total that of the initial state.
 ///
 /// ```
 /// use scan_runtime::{Scanner, arrays, ops};

@@ -147,8 +147,8 @@ pub struct Adjoint<N, O = N> {
 ///
 /// With `λ[t]` the gradient of the loss with respect to the state `h[t]` in all, the result's own gradient `g[t]` and
 /// what comes back from later steps: `λ[t] = g[t] + a[t+1]·λ[t+1]`. The results are `da[t] = λ[t]·h[t−1]` and
-/// `dx[t] = λ[t]`; the carry is `a[t]·λ[t]`. So an initial value is the gradient of the final state, and the total that of the
-/// initial state.
+/// `dx[t] = λ[t]`; the carry is `a[t]·λ[t]`. So an initial value is the gradient of the final state, and the total that
+/// of the initial state.
 ///
 /// ```
 /// use scan_runtime::{Axis, Scanner, arrays, ops};

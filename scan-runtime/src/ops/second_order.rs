@@ -45,8 +45,8 @@ pub struct TwoRows<T> {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// Coefficients that are the same at each step are parameters of
-/// [`gallery::second_order_recurrence`](crate#operators-to-begin-from).
+/// Coefficients that are the same at each step are parameters of `gallery::second_order_recurrence::Oscillator`, with the
+/// feature `gallery`.
 ///
 /// # Gradient
 ///
@@ -139,9 +139,9 @@ pub struct SecondOrderAdjoint<T> {
 
 /// The gradient of a [`SecondOrder`]: a reversed scan that gives the gradients of p, q and x.
 ///
-/// With `λ[t]` the gradient of the loss with respect to `h[t]` in all: `λ[t] = g[t] + p[t+1]·λ[t+1] + q[t+2]·λ[t+2]`. The
-/// results are `dp[t] = λ[t]·h[t−1]`, `dq[t] = λ[t]·h[t−2]` and `dx[t] = λ[t]`. An initial value is the gradient of the
-/// last two results that the scan carries on, and the total that of the initial ones.
+/// With `λ[t]` the gradient of the loss with respect to `h[t]` in all: `λ[t] = g[t] + p[t+1]·λ[t+1] + q[t+2]·λ[t+2]`.
+/// The results are `dp[t] = λ[t]·h[t−1]`, `dq[t] = λ[t]·h[t−2]` and `dx[t] = λ[t]`. An initial value is the gradient of
+/// the last two results that the scan carries on, and the total that of the initial ones.
 ///
 /// ```
 /// use scan_runtime::{Scanner, arrays, ops};

@@ -25,8 +25,8 @@
 //! # What can go wrong
 //!
 //! All ranks make the same calls in the same order. In the first call of each kind they compare the operator and the
-//! options, and refuse with [`WorldError::Differs`]. A rank that makes another call than the others later, say of arrays
-//! of another shape, is late in theirs. A rank that is gone, or late by more than the
+//! options, and refuse with [`WorldError::Differs`]. A rank that makes another call than the others later, say of
+//! arrays of another shape, is late in theirs. A rank that is gone, or late by more than the
 //! [deadline](World::with_deadline), is an error on each other one, and the world is then lost: what is on its stream
 //! ends, and what it has written is unspecified. [`World::synchronize`] waits for the stream and gives that error; a
 //! wait on the stream alone does not.

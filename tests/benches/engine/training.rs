@@ -1,6 +1,6 @@
-//! Recurrences forward and backward, with initial and final states, as ratios to a copy of the bytes that each must move:
-//! `engine -- training`. Forward reads two arrays and writes one; backward reads three and writes two. `training shapes`
-//! tries other threads of a block and rows of a thread than those that are planned.
+//! Recurrences forward and backward, with initial and final states, as ratios to a copy of the bytes that each must
+//! move: `engine -- training`. Forward reads two arrays and writes one; backward reads three and writes two.
+//! `training shapes` tries other threads of a block and rows of a thread than those that are planned.
 
 use scan_runtime::{Axis, ScanElement, Scanner, arrays, half::bf16, ops};
 use scan_tests::operators::mixed;

@@ -1,5 +1,5 @@
-//! Uses of scans beside a copy of the bytes that each must move, and beside CUB's primitives for them: the elements below
-//! a pivot, run lengths, a radix sort, the summed-area table of an image, the sum of two long integers.
+//! Uses of scans beside a copy of the bytes that each must move, and beside CUB's primitives for them: the elements
+//! below a pivot, run lengths, a radix sort, the summed-area table of an image, the sum of two long integers.
 //! `examples/uses` explains the operators, and compares them with plain loops.
 
 use std::{ffi::c_void, mem, ptr, sync::Arc};

@@ -22,8 +22,8 @@ pub struct LaunchCounters {
     pub applications: u64,
     /// Those of them before another stream wrote the initial value, where it did so during this launch.
     pub applications_before_late: Option<u64>,
-    /// The longest chain of applications in a block, each of which needs the result of the one before it. What other blocks
-    /// and earlier launches made counts as given.
+    /// The longest chain of applications in a block, each of which needs the result of the one before it. What other
+    /// blocks and earlier launches made counts as given.
     pub steps: u32,
     /// How many stretches between two barriers of a block had an application in them; the most of any block.
     pub phases: u32,
@@ -103,9 +103,9 @@ impl AddAssign for BankCounters {
 }
 
 impl LaunchCounters {
-    /// Takes the logs of a warp's threads, one a thread in their order, and counts. Accesses belong together if they are
-    /// of one line, and in their threads the same number of accesses of that line came before. `note` is told each line and
-    /// what it took.
+    /// Takes the logs of a warp's threads, one a thread in their order, and counts. Accesses belong together if they
+    /// are of one line, and in their threads the same number of accesses of that line came before. `note` is told each
+    /// line and what it took.
     pub(super) fn count_banks<'a>(
         &mut self,
         banks: Banks,
@@ -184,8 +184,8 @@ mod tests {
         counters.banks.cycles
     }
 
-    /// The unpadded tree of the course texts: the accesses of one operand, level by level, are 17 of the 102 cycles that
-    /// they give for 64 leaves (6 such operands), 31 of 186 for 128, 95 of 570 for 512.
+    /// The unpadded tree of the course texts: the accesses of one operand, level by level, are 17 of the 102 cycles
+    /// that they give for 64 leaves (6 such operands), 31 of 186 for 128, 95 of 570 for 512.
     #[test]
     fn bank_conflicts_of_the_unpadded_tree_are_those_of_the_literature() {
         for (leaves, expected) in [(64_u32, 102), (128, 186), (512, 570)] {

@@ -1,7 +1,7 @@
 //! The explorer, `docs/explorer.html`, has what the emulator records now, and nothing else.
 //!
-//! When the kernels or the page change, `UPDATE_COUNTS=1 cargo test -p scan-tests --test tools explorer` writes it anew.
-//! That a browser shows each step is a part of the long run: `… -p scan-tools --bin long -- --only browser`.
+//! When the kernels or the page change, `UPDATE_COUNTS=1 cargo test -p scan-tests --test tools explorer` writes it
+//! anew. That a browser shows each step is a part of the long run: `… -p scan-tools --bin long -- --only browser`.
 
 use std::collections::BTreeMap;
 
@@ -84,8 +84,8 @@ fn a_recording_has_every_application_in_an_order_that_can_be() {
     }
 }
 
-/// In the recordings of sums, each value is the sum of the interval that its node shows, and each result that of a plain
-/// loop.
+/// In the recordings of sums, each value is the sum of the interval that its node shows, and each result that of a
+/// plain loop.
 #[test]
 fn a_node_shows_the_sum_of_its_interval() {
     let (mut checked, mut unknown) = (0, 0);

@@ -153,9 +153,9 @@ fn bases(trace: &Trace, tile: u64) -> Vec<u64> {
 impl NetworkTrace {
     /// Reads the network off a trace of a scan of `length` elements.
     ///
-    /// A column is a place in the shared memory of a tile, as in the pictures of the texts, and `slot_to_position` gives
-    /// the position that a slot of the tile stands for (they differ where the array is padded). Partial results that
-    /// are kept elsewhere stand in the column of their right operand.
+    /// A column is a place in the shared memory of a tile, as in the pictures of the texts, and `slot_to_position`
+    /// gives the position that a slot of the tile stands for (they differ where the array is padded). Partial results
+    /// that are kept elsewhere stand in the column of their right operand.
     pub fn new(trace: Trace, length: u64, tile: u32, slot_to_position: &dyn Fn(u64) -> u64) -> Self {
         let bases = bases(&trace, tile.into());
         let place = |spot: &Spot, base: u64| match spot.buffer.as_str() {

@@ -1,5 +1,5 @@
-//! The picture of a network, as the texts draw it: a column a position, a row a step, a node where the operator is applied,
-//! with the interval of the input that its result covers.
+//! The picture of a network, as the texts draw it: a column a position, a row a step, a node where the operator is
+//! applied, with the interval of the input that its result covers.
 
 use scan_runtime::BlockScan;
 use svg::{

@@ -1,8 +1,8 @@
 //! A communicator of NCCL: one rank of several.
 //!
-//! It is a blocking one. Calls of one that is not blocking are made by a new thread of NCCL each, which takes 100 to 300
-//! microseconds in place of 10. What could wait for ever has a deadline in another way: to join is left to a thread, and
-//! a thread of our own [watches](super::watch) calls and the work that they enqueue.
+//! It is a blocking one. Calls of one that is not blocking are made by a new thread of NCCL each, which takes 100 to
+//! 300 microseconds in place of 10. What could wait for ever has a deadline in another way: to join is left to a
+//! thread, and a thread of our own [watches](super::watch) calls and the work that they enqueue.
 
 use std::{
     ffi::{c_int, c_void},
@@ -64,8 +64,8 @@ struct State {
     lost: Option<WorldError>,
 }
 
-// SAFETY: NCCL allows the use of a communicator by any thread, and to abort one from another thread than that whose call
-// waits; all other calls are made by one thread at a time.
+// SAFETY: NCCL allows the use of a communicator by any thread, and to abort one from another thread than that whose
+// call waits; all other calls are made by one thread at a time.
 unsafe impl Send for State {}
 
 impl fmt::Debug for Shared {
@@ -159,8 +159,8 @@ impl Communicator {
     ///
     /// # Safety
     ///
-    /// `from` are `bytes` bytes of device memory, and `to` as many for each rank, which work of this stream may use. The
-    /// tag begins at a multiple of four bytes.
+    /// `from` are `bytes` bytes of device memory, and `to` as many for each rank, which work of this stream may use.
+    /// The tag begins at a multiple of four bytes.
     pub(crate) unsafe fn all_gather(
         &self,
         stream: &Arc<CudaStream>,
