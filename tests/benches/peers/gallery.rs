@@ -19,7 +19,7 @@ use crate::{
 const REPEATED: usize = 1 << 20;
 const CHECKED: usize = 1 << 16;
 /// Turns of each, and microseconds of one.
-const TURNS: usize = 5;
+pub(crate) const TURNS: usize = 5;
 const TURN: f64 = 3_000.0;
 
 impl Bench {
@@ -114,10 +114,6 @@ impl Gallery<'_> {
                     cubs.push(turn(clock, &stream, || theirs.run::<Op>(&stream, &input, &mut output, len))?);
                 }
             }
-            let median = |mut times: Vec<f64>| {
-                times.sort_by(f64::total_cmp);
-                times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
-            };
             let [copy, ours, cub] = [copies, ours, cubs].map(median);
             row.push_str(&format!(" {:.3}, {:.3} |", copy / ours, copy / cub));
             ratios.push((copy / ours, copy / cub));
@@ -128,8 +124,13 @@ impl Gallery<'_> {
     }
 }
 
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 /// Microseconds of a call, of as many as fill a turn.
-fn turn(clock: &Clock, stream: &Arc<CudaStream>, mut call: impl FnMut() -> Outcome) -> Outcome<f64> {
+pub(crate) fn turn(clock: &Clock, stream: &Arc<CudaStream>, mut call: impl FnMut() -> Outcome) -> Outcome<f64> {
     let once = clock.time(stream, &mut call)?;
     let calls = (TURN / once).clamp(1.0, 100.0) as u32;
     Ok(clock.time(stream, || (0..calls).try_for_each(|_| call()))? / f64::from(calls))
