@@ -344,8 +344,8 @@ impl ColumnsPlan {
     }
 
     /// Whether it is for an array that lies like this, where kernels are given these words for the arrays of the input,
-    /// and of the output: the address of the first item of each, and what its kind needs. Where it is not,
-    /// [`unaligned`](ColumnsPlan::unaligned) is.
+    /// and of the output: the address of the first item of each, and what its kind needs. Strides of an array's own are
+    /// those of the layout. Without words all arrays begin at the best addresses.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
         let columns = Columns { width: self.width.into(), fill_warps: self.repeats() && self.fills_warps(layout) };
         let suit = |arrays: &[ColumnArray], words: &[u64]| {

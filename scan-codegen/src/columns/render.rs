@@ -32,6 +32,9 @@ use crate::{
     weight::calls_combine,
 };
 
+/// Waits for a stage of which the lanes of a warp have loaded rows for each other.
+const WAIT_FOR_WARP: &str = "cp_async_wait_group();\n      __syncwarp(); // the other lanes have waited for theirs";
+
 /// What the templates of scans along an axis speak of.
 #[derive(Serialize)]
 struct ColumnsWords<'a> {
@@ -321,7 +324,7 @@ pub(crate) fn rooms_of<'a>(
             output_arrays,
             stage_bytes: stage_bytes(plan),
             first_row: loads.first_row,
-            wait: if plan.repeats() { "cp_async_wait_group(), __syncwarp();" } else { "cp_async_wait_group();" },
+            wait: if plan.repeats() { WAIT_FOR_WARP } else { "cp_async_wait_group();" },
             load_row: loads.row,
             pieces: piece_words(plan),
         })

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[cfg(unix)]
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The turn of this process to compile what a key is the name of. It ends when this is dropped, or the process ends.
+/// The turn of this process to compile the kernel of a key. It ends when this is dropped, or the process ends.
 pub(crate) struct Turn {
     #[cfg(unix)]
     _locked: unix::Locked,
@@ -64,6 +64,14 @@ mod unix {
                 match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                     Ok(()) => return Some(Locked { path, _file: file }),
                     Err(Errno::WOULDBLOCK | Errno::INTR) if begin.elapsed() < patience => thread::sleep(PAUSE),
+                    Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                        tracing::warn!(
+                            file = %path.display(),
+                            seconds = patience.as_secs(),
+                            "another process still compiles a kernel that this one waits for; it is compiled here, too"
+                        );
+                        return None;
+                    }
                     Err(_) => return None,
                 }
             }
@@ -71,9 +79,29 @@ mod unix {
     }
 
     impl Drop for Locked {
-        /// Those that wait have opened the file. Who comes later makes another one, and finds the entry.
+        /// Processes that wait have opened the file. One that comes later makes another file, and finds the entry.
         fn drop(&mut self) {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "a test that fails panics")]
+mod tests {
+    use super::{Duration, unix::Locked};
+
+    #[test]
+    fn a_turn_is_given_up_after_a_while_and_taken_once_it_is_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = || folder.path().join("turn");
+        let first = Locked::at(path(), Duration::ZERO);
+        assert!(first.is_some() && Locked::at(path(), Duration::from_millis(20)).is_none());
+        let waiting = std::thread::scope(|threads| {
+            let second = threads.spawn(|| Locked::at(path(), Duration::from_secs(60)).is_some());
+            drop(first);
+            second.join().unwrap()
+        });
+        assert!(waiting && !path().exists());
     }
 }
