@@ -17,6 +17,8 @@ pub enum ArrayKind {
     Places(OffsetWidth),
     /// Of an output: at the place that is the first item of the element. The place itself is not written.
     Computed,
+    /// The same, where the places of what is kept are consecutive numbers, in the order of the scan.
+    Consecutive,
     /// Nowhere. An item of an input is its own index, an item of an output is not written.
     NoMemory,
     /// Of an input: item `i` is the one before item `i` of a slice, or an edge value where its row has none.
@@ -33,6 +35,11 @@ impl ArrayKind {
     /// Whether an item is another one of the row.
     pub(crate) fn is_neighbour(self) -> bool {
         matches!(self, ArrayKind::Previous | ArrayKind::Next)
+    }
+
+    /// Whether an item goes to the place that is the first item of the element.
+    pub fn is_computed(self) -> bool {
+        matches!(self, ArrayKind::Computed | ArrayKind::Consecutive)
     }
 }
 
@@ -59,6 +66,7 @@ impl ArrayKinds {
                 ArrayKind::Next => 6,
                 ArrayKind::Strided => 7,
                 ArrayKind::Bits => 8,
+                ArrayKind::Consecutive => 9,
             };
             bits << shift
         });
@@ -76,13 +84,14 @@ impl ArrayKinds {
             5 => ArrayKind::Previous,
             6 => ArrayKind::Next,
             7 => ArrayKind::Strided,
-            _ => ArrayKind::Bits,
+            8 => ArrayKind::Bits,
+            _ => ArrayKind::Consecutive,
         }
     }
 
     /// Whether some items go to the place that is the first item of an element.
     pub fn are_computed(self) -> bool {
-        (1..16).any(|index| self.of(index) == ArrayKind::Computed)
+        (1..16).any(|index| self.of(index).is_computed())
     }
 
     /// Whether all arrays are slices.
@@ -126,10 +135,11 @@ mod tests {
             ArrayKind::Next,
             ArrayKind::Strided,
             ArrayKind::Bits,
+            ArrayKind::Consecutive,
         ];
         let given = ArrayKinds::new(kinds);
-        assert_eq!((0..9).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
-        assert_eq!((given.of(9), given.of(15), given.of(99)), Default::default());
+        assert_eq!((0..10).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
+        assert_eq!((given.of(10), given.of(15), given.of(99)), Default::default());
         assert!(!given.are_slices() && ArrayKinds::new([ArrayKind::Slice; 3]).are_slices());
         let last = ArrayKinds::new((0..16).map(|index| if index == 15 { ArrayKind::NoMemory } else { kinds[1] }));
         assert_eq!(last.of(15), ArrayKind::NoMemory);

@@ -92,6 +92,7 @@ impl OpSource {
                 file: String::new(),
                 uses: Vec::new(),
                 calls: vec![(mapped, 1)],
+                cold: false,
             };
             lifted.functions.insert(0, lift);
         }
@@ -223,6 +224,7 @@ impl FunctionSource {
             file: String::new(),
             uses: Vec::new(),
             calls,
+            cold: false,
         }
     }
 }

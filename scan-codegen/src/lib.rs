@@ -32,6 +32,7 @@ mod prelude;
 mod reduce;
 mod reduce_ranges;
 mod render;
+mod ring;
 mod rooms;
 mod schedule;
 mod segments;

@@ -150,6 +150,8 @@ pub struct FunctionSource {
     pub uses: Vec<(&'static str, u64)>,
     /// The helpers that the body calls, by index, and the number of calls.
     pub calls: Vec<(usize, u64)>,
+    /// Whether it is rarely called: `#[cold]`. It is not inlined, and its callers do not weigh more for it.
+    pub cold: bool,
 }
 
 /// A piece of a function's body.
@@ -263,6 +265,7 @@ mod tests {
             file: String::new(),
             uses: Vec::new(),
             calls: Vec::new(),
+            cold: false,
         }
     }
 

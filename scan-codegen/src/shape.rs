@@ -277,6 +277,7 @@ fn sample() -> OpSource {
         file: String::new(),
         uses: Vec::new(),
         calls: Vec::new(),
+        cold: false,
     });
     operator
 }

@@ -67,6 +67,9 @@ const PARTS: &[Part] = parts! {
         "one_array/transfer": "one_array/transfer",
         "zipped/tile": "zipped/tile",
         "zipped/items": "zipped/items",
+        "zipped/scattered": "zipped/scattered",
+        "zipped/consecutive": "zipped/consecutive",
+        "zipped/results": "zipped/results",
         "zipped/units": "zipped/units",
     }
     Runs {

@@ -163,6 +163,8 @@ pub(crate) struct Weight {
     pub(crate) instructions: u64,
     /// Whether it is called, not inlined.
     pub(crate) called: bool,
+    /// Whether it is rarely called, so that its callers do not weigh more for it.
+    pub(crate) cold: bool,
 }
 
 impl Weights {
@@ -255,12 +257,15 @@ impl Weight {
         let words = function.returns.size.div_ceil(4).max(1) as u64;
         let own = function.uses.iter().map(|(part, times)| instructions(part, widest).saturating_mul(*times));
         let called = function.calls.iter().map(|(callee, times)| {
-            let weight =
-                helpers.get(*callee).map_or(CALL, |helper| if helper.called { CALL } else { helper.instructions });
+            let weight = helpers.get(*callee).map_or(CALL, |helper| match helper {
+                Weight { cold: true, .. } => 0,
+                Weight { called: true, .. } => CALL,
+                Weight { instructions, .. } => *instructions,
+            });
             weight.saturating_mul(*times)
         });
         let instructions = own.chain(called).fold(words, u64::saturating_add);
-        Weight { instructions, called: instructions > most.max(CALL) }
+        Weight { instructions, called: function.cold || instructions > most.max(CALL), cold: function.cold }
     }
 }
 
@@ -381,6 +386,7 @@ mod tests {
             file: String::new(),
             uses: uses.to_vec(),
             calls: calls.to_vec(),
+            cold: false,
         }
     }
 
@@ -390,10 +396,10 @@ mod tests {
             let op = OpSource { functions: vec![function(Primitive::U32, uses, &[])], ..operator_of(4) };
             Weights::of(&op, Places::all(places), WRITTEN_OUT).functions[0]
         };
-        assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false });
-        assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false });
-        assert_eq!(weigh(&[("add", 100)], 81), Weight { instructions: 101, called: false });
-        assert_eq!(weigh(&[("add", 100)], 82), Weight { instructions: 101, called: true });
+        assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false, cold: false });
+        assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false, cold: false });
+        assert_eq!(weigh(&[("add", 100)], 81), Weight { instructions: 101, called: false, cold: false });
+        assert_eq!(weigh(&[("add", 100)], 82), Weight { instructions: 101, called: true, cold: false });
         assert_eq!(weigh(&[("add", u64::MAX), ("mul", 2)], 1).instructions, u64::MAX);
     }
 
@@ -404,10 +410,10 @@ mod tests {
             let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, calls)])];
             Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, Places::all(1), WRITTEN_OUT)
         };
-        assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false });
-        assert_eq!(weights(4095, 1).helpers[0], Weight { instructions: 4096, called: false });
-        assert_eq!(weights(4095, 3).helpers[0], Weight { instructions: 4096, called: true });
-        assert_eq!(weights(4095, 3).functions[0], Weight { instructions: 2 + 3 * CALL, called: false });
+        assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false, cold: false });
+        assert_eq!(weights(4095, 1).helpers[0], Weight { instructions: 4096, called: false, cold: false });
+        assert_eq!(weights(4095, 3).helpers[0], Weight { instructions: 4096, called: true, cold: false });
+        assert_eq!(weights(4095, 3).functions[0], Weight { instructions: 2 + 3 * CALL, called: false, cold: false });
     }
 
     #[test]

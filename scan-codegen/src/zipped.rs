@@ -4,6 +4,7 @@ use crate::{
     array_kind::{ArrayKind, ArrayKinds},
     element::ElementType,
     operator::OpSource,
+    ring::Ring,
     spec::ScanSpec,
 };
 
@@ -26,6 +27,8 @@ pub(crate) struct Zipped {
     pub(crate) outputs: Vec<ZippedArray>,
     /// Whether each array of results takes the place of an array of elements, of items of the same size.
     pub(crate) in_place: bool,
+    /// Where results at consecutive places are gathered, in a pipeline.
+    pub(crate) ring: Option<Ring>,
 }
 
 impl Zipped {
@@ -49,12 +52,18 @@ impl Zipped {
         };
         let inputs = all(input.items(&operator.input), spec.input_kinds);
         let mut outputs = all(output.items(&operator.output), spec.output_kinds);
-        let taken = in_place_of(&inputs, &outputs);
+        let ring = Ring::of(operator, spec);
+        if let (Some(ring), Some((place, results))) = (ring, outputs.split_first_mut()) {
+            // A ring has the results alone, so these come first.
+            results.iter_mut().for_each(|result| result.before -= place.bytes);
+            place.before = ring.result;
+        }
+        let taken = in_place_of(&inputs, &outputs).filter(|_| ring.is_none());
         let in_place = taken.is_some();
         for (output, before) in outputs.iter_mut().zip(taken.unwrap_or_default()) {
             output.before = before;
         }
-        Some(Zipped { inputs, outputs, in_place })
+        Some(Zipped { inputs, outputs, in_place, ring })
     }
 }
 

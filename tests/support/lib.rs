@@ -282,6 +282,7 @@ pub mod programs;
 pub mod ranges;
 pub mod reduced;
 pub mod reference;
+pub mod run_lengths;
 pub mod segments;
 pub mod several;
 pub mod shared;

@@ -61,7 +61,7 @@ pub(super) fn check(checked: Checked<'_>, report: &mut Report) {
 /// The dynamic shared memory of look-ahead: stages, heads, slots.
 fn dynamic(Checked { plan, limits, .. }: Checked<'_>, pipeline: &Pipeline, report: &mut Report) {
     let [stages, slots] = [pipeline.stages, pipeline.slots].map(u64::from);
-    let (stage, heads, slot) = (stage_bytes(plan), u64::from(pipeline.head_bytes), u64::from(pipeline.slot_bytes));
+    let (stage, heads, slot) = (plan.stage_bytes(), u64::from(pipeline.head_bytes), u64::from(pipeline.slot_bytes));
     let (needed, planned) = (stages * (stage + heads) + slots * slot, u64::from(pipeline.dynamic_shared_bytes));
     report.require(needed == planned, Rule::SharedMemory, || {
         format!(
@@ -77,13 +77,6 @@ fn dynamic(Checked { plan, limits, .. }: Checked<'_>, pipeline: &Pipeline, repor
     report.require(heads >= needed, Rule::SharedMemory, || {
         format!("{heads} bytes of a stage for heads, where a tile's take up to {needed}")
     });
-}
-
-/// Bytes of a stage of look-ahead without its heads.
-pub(super) fn stage_bytes(plan: &Plan) -> u64 {
-    let kept = plan.pipeline.is_some_and(|pipeline| pipeline.keeps_states);
-    let element = plan.input_bytes.max(plan.output_bytes).max(if kept { plan.state_bytes } else { 0 });
-    u64::from(plan.tile) * element
 }
 
 /// Bytes that what tells the heads of a tile takes in a stage: copied from an aligned address to an aligned one, which

@@ -1,7 +1,8 @@
 //! Runs, the units in which they are moved, and the alignment of copies.
 
-use super::{Checked, Report, Rule, shared_memory::stage_bytes};
+use super::{Checked, Report, Rule};
 use crate::{
+    array_kind::ArrayKind,
     carry::Blocks,
     constants::{COPY_ALIGNMENT, WARP, WORD},
     operator::OpSource,
@@ -28,7 +29,7 @@ pub(super) fn check(checked: Checked<'_>, report: &mut Report) {
         of_stages(operator, plan, pipeline, report);
     }
     if let Some(zipped) = &plan.zipped {
-        arrays_of_stage(zipped, stage_bytes(plan) / u64::from(plan.tile.max(1)), plan.pipeline.is_some(), report);
+        arrays_of_stage(zipped, plan.stage_bytes() / u64::from(plan.tile.max(1)), plan.pipeline.is_some(), report);
     }
 }
 
@@ -116,7 +117,10 @@ fn divides(unit: u32, bytes: u64) -> bool {
 /// of the output. In place, each result takes the place of an element of its size.
 fn arrays_of_stage(zipped: &Zipped, element: u64, staged: bool, report: &mut Report) {
     for (what, arrays) in [("elements", &zipped.inputs), ("results", &zipped.outputs)] {
-        let mut places: Vec<_> = arrays.iter().map(|array| (array.before, array.before + array.bytes)).collect();
+        // Places are not staged where a ring has the results.
+        let in_stage = |array: &&ZippedArray| zipped.ring.is_none() || array.kind != ArrayKind::NoMemory;
+        let mut places: Vec<_> =
+            arrays.iter().filter(in_stage).map(|array| (array.before, array.before + array.bytes)).collect();
         places.sort_unstable();
         let apart = places.is_sorted_by(|(_, end), (begin, _)| end <= begin);
         let inside = places.iter().all(|(_, end)| u64::from(*end) <= element);

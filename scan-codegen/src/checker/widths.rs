@@ -1,6 +1,6 @@
 //! 32-bit arithmetic of kernels, at the most elements.
 
-use super::{Checked, Report, Rule, shared_memory::stage_bytes};
+use super::{Checked, Report, Rule};
 use crate::carry::{Blocks, Exchange};
 
 /// The first number that a 32-bit word cannot hold.
@@ -11,7 +11,7 @@ const MOST_EXPECTED_BYTES: u64 = (1 << 20) - 1;
 
 pub(super) fn check(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     let facts = plan.strategy.carry.describe();
-    let tile_bytes = stage_bytes(plan).max(u64::from(plan.tile) * plan.state_bytes);
+    let tile_bytes = plan.stage_bytes().max(u64::from(plan.tile) * plan.state_bytes);
     report.require(tile_bytes < WORD_END, Rule::Widths, || {
         format!("places in a tile of {tile_bytes} bytes are counted in 32 bits")
     });

@@ -106,7 +106,7 @@ fn check_kinds(spec: &ScanSpec) -> Result<(), PlanError> {
             "slices, indices, gathered items, neighbours and bits; arrays with strides of their own along an axis";
         return Err(PlanError::ArrayKinds { what: "input", kinds });
     }
-    match spec.output_kinds.are_slices_or(|kind| of_both(kind) || kind == ArrayKind::Computed) {
+    match spec.output_kinds.are_slices_or(|kind| of_both(kind) || kind.is_computed()) {
         true => Ok(()),
         false => Err(PlanError::ArrayKinds { what: "output", kinds: "slices, scattered results and discarded ones" }),
     }

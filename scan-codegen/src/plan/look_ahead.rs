@@ -4,7 +4,7 @@ use super::{
     check::{check_architecture, refused},
     measured::{
         KEEPING_SHAPE, LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy,
-        keeps_states, long_bytes, long_bytes_of_large_states,
+        keeps_states, long_bytes, long_bytes_of_large_states, ring_shape,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,
@@ -69,6 +69,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     let shape = match sizes.element() {
         _ if !spec.segments.is_none() => None,
         _ if keeps_states => Some(KEEPING_SHAPE),
+        element if sizes.ring.is_some() => Some(ring_shape(element)),
         element if is_heavy(combine, input, state, element) => Some(heavy_shape(input, state, element)),
         _ => None,
     };

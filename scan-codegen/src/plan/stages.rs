@@ -95,7 +95,8 @@ impl StageRoom<'_> {
     /// The bytes of a stage: of a tile or later its results, and of its heads.
     fn stage_bytes(self) -> u32 {
         let tile_bytes = self.tile().saturating_mul(self.sizes.element());
-        tile_bytes.saturating_add(head_bytes(self.sizes.segments, self.tile()))
+        let ring_bytes = self.sizes.ring.map_or(0, |ring| ring.bytes(self.tile(), self.threads));
+        tile_bytes.max(ring_bytes).saturating_add(head_bytes(self.sizes.segments, self.tile()))
     }
 
     /// The stages that the teams need, so that none waits for another one's tile.

@@ -10,6 +10,7 @@ use crate::{
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
     element::ElementType,
     operator::OpSource,
+    ring::Ring,
     segments::Segments,
     spec::ScanSpec,
 };
@@ -58,13 +59,17 @@ pub(super) struct Sizes<'a> {
     pub(super) tables: u32,
     /// Whether lifted elements take the place of elements in a stage.
     pub(super) keeps_states: bool,
+    /// Where results at consecutive places are gathered.
+    pub(super) ring: Option<Ring>,
     /// The shape of operators with a heavy `combine` or `lift`.
     pub(super) shape: Option<Shape>,
 }
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
+        let ring = Ring::of(operator, spec);
         let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
+        let output = ring.map_or(output, |ring| ring.result);
         let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
         Sizes {
             input,
@@ -75,6 +80,7 @@ impl<'a> Sizes<'a> {
             segments: &spec.segments,
             tables: operator.table_bytes(),
             keeps_states: false,
+            ring,
             shape: None,
         }
     }

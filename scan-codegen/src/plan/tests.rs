@@ -258,6 +258,7 @@ fn a_plan_shows_what_the_weight_decided() {
             file: String::new(),
             uses: vec![("add", additions)],
             calls: Vec::new(),
+            cold: false,
         };
         let [input, state, output] = [0; 3].map(|_| ElementType::primitive(Primitive::U32));
         let functions = functions.iter().map(function).collect();

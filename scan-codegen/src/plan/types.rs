@@ -12,6 +12,7 @@ use crate::{
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
     operator::OpSource,
+    ring::Ring,
     spec::ScanSpec,
     strategy::Strategy,
     weight::{Decided, Places, WRITTEN_OUT},
@@ -219,6 +220,22 @@ impl Plan {
             zipped: Zipped::of(operator, spec, |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,
             output_bytes: spec.output.bytes(&operator.output) as u64,
+        }
+    }
+
+    /// The ring of results at consecutive places. Only pipelines have one.
+    pub(crate) fn ring(&self) -> Option<Ring> {
+        self.zipped.as_ref().filter(|_| self.pipeline.is_some())?.ring
+    }
+
+    /// The bytes of a stage of look-ahead without its heads: of a tile, or its results where those are larger.
+    pub(crate) fn stage_bytes(&self) -> u64 {
+        let kept = self.pipeline.is_some_and(|pipeline| pipeline.keeps_states);
+        let states = if kept { self.state_bytes } else { 0 };
+        let tile = |bytes: u64| u64::from(self.tile) * bytes;
+        match self.ring() {
+            Some(ring) => tile(self.input_bytes.max(states)).max(ring.bytes(self.tile, self.threads).into()),
+            None => tile(self.input_bytes.max(self.output_bytes).max(states)),
         }
     }
 

@@ -29,7 +29,9 @@ impl PlaceWords {
         let (source, target) = match kind {
             ArrayKind::Slice => (format!("const {ty}*"), format!("{ty}*")),
             ArrayKind::Places(_) => (format!("Gathered<{ty}, {width}>"), format!("Scattered<{ty}, {width}>")),
-            ArrayKind::Computed | ArrayKind::NoMemory => (format!("Indices<{ty}>"), format!("Computed<{placed}>")),
+            ArrayKind::Computed | ArrayKind::Consecutive | ArrayKind::NoMemory => {
+                (format!("Indices<{ty}>"), format!("Computed<{placed}>"))
+            }
             ArrayKind::Previous => (format!("Neighbour<{ty}, 0>"), String::new()),
             ArrayKind::Next => (format!("Neighbour<{ty}, 1>"), String::new()),
             ArrayKind::Strided => (format!("Strided<{ty}>"), String::new()),
@@ -37,7 +39,7 @@ impl PlaceWords {
         };
         let (put, place) = match kind {
             ArrayKind::Slice => (format!("[0] = result{field}"), format!("&this->{name}[i]")),
-            ArrayKind::Computed => {
+            ArrayKind::Computed | ArrayKind::Consecutive => {
                 (format!(".put_result(result, &result{field})"), format!("this->{name} + (size_t)i"))
             }
             _ => (format!(".put(0, result{field})"), format!("this->{name} + (size_t)i")),

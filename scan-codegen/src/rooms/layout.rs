@@ -1,5 +1,7 @@
 //! The shape of the pipeline of look-ahead: what is constant in the text, and the shared memory for heads.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{Room, Words, arrays::sizes};
@@ -22,7 +24,7 @@ pub(crate) struct LayoutWords {
     /// Bytes of an element, of a result, and of a stage.
     input_size: String,
     output_size: String,
-    stage_bytes: &'static str,
+    stage_bytes: Cow<'static, str>,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
     /// Bytes of a stage for heads, slots for the offsets of tiles, bytes of one, and of all dynamic shared memory.
@@ -51,9 +53,10 @@ impl LayoutWords {
             input_size,
             output_size,
             stage_bytes: match (pipeline.keeps_states, plan.input_bytes.max(plan.output_bytes)) {
-                (true, larger) if plan.state_bytes > larger => "TILE * sizeof(State)",
-                (_, larger) if plan.input_bytes == larger => "INPUT_BYTES",
-                _ => "RESULT_BYTES",
+                _ if plan.ring().is_some() => plan.stage_bytes().to_string().into(),
+                (true, larger) if plan.state_bytes > larger => "TILE * sizeof(State)".into(),
+                (_, larger) if plan.input_bytes == larger => "INPUT_BYTES".into(),
+                _ => "RESULT_BYTES".into(),
             },
             copy_grain,
             head_bytes: pipeline.head_bytes,

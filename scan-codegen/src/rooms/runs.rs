@@ -81,7 +81,13 @@ pub(super) fn in_words(arrays: Arrays, element: &ElementType) -> bool {
 /// The templates of a thread's run, and of its results.
 pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: Pipeline) -> Vec<&'static str> {
     if plan.zipped.is_some() {
-        return vec!["zipped/units", "zipped/run", opaque(operator)];
+        let mut parts = vec!["zipped/units", "zipped/run", opaque(operator)];
+        parts.extend(match (plan.ring(), plan.spec.output_kinds.are_computed()) {
+            (Some(_), _) => ["zipped/consecutive"].as_slice(),
+            (None, true) => &["zipped/results", "zipped/scattered"],
+            (None, false) => &["zipped/results"],
+        });
+        return parts;
     }
     let looks_ahead = plan.pipeline.is_some();
     // Elements that are units themselves.
@@ -94,6 +100,8 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: Pipeline) -> Vec
         _ => "run/of_units",
     };
     let mut parts = vec![run, opaque(operator)];
+    let one_by_one = plan.output_unit == 0 && !looks_ahead;
+    parts.extend((one_by_one || plan.last_run_apart).then_some("results/of_part"));
     parts.push(match (pipeline.streams, plan.output_unit, looks_ahead) {
         (true, _, _) => "results/streamed",
         (_, 0, true) => "pipeline/element_results",
@@ -103,7 +111,6 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: Pipeline) -> Vec
         (_, _, true) if in_words(plan.spec.output, &operator.output) => "results/in_words",
         (_, _, true) => "results/as_completed",
     });
-    parts.extend(plan.last_run_apart.then_some("results/of_part"));
     parts.extend(looks_ahead.then_some("one_array/stage"));
     parts
 }

@@ -66,6 +66,8 @@ struct TargetWords {
     /// The type of what goes to a computed place.
     placed: String,
     before: u32,
+    /// Where it is in a stage.
+    staged: String,
     slice: bool,
     /// Whether its items go to places that the operator computes.
     computed: bool,
@@ -124,14 +126,16 @@ impl<'a> Array<'a> {
         }
     }
 
-    fn target(&self) -> TargetWords {
+    fn target(&self, slots: &str) -> TargetWords {
+        let ZippedArray { before, kind, .. } = self.array;
         TargetWords {
             name: self.name.to_owned(),
             ty: self.ty.to_owned(),
             placed: self.placed.to_owned(),
-            before: self.array.before,
-            slice: self.array.kind == ArrayKind::Slice,
-            computed: self.array.kind == ArrayKind::Computed,
+            before,
+            staged: format!("stage + {slots} * {before}"),
+            slice: kind == ArrayKind::Slice,
+            computed: kind.is_computed(),
         }
     }
 }
@@ -149,12 +153,15 @@ pub(crate) struct ScanArrays<'a> {
     places: Option<ComputedPlaces>,
     by_field: bool,
     output_in_words: bool,
+    /// For how many results there is room in a stage: for those of a tile, or of a ring.
+    slots: &'static str,
 }
 
 impl<'a> ScanArrays<'a> {
     pub(crate) fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
         let Plan { spec, zipped, input_bytes, run, .. } = plan;
-        ScanArrays { input_bytes: *input_bytes, run: *run, ..Self::of(operator, text, spec, zipped.as_ref()) }
+        let slots = if plan.ring().is_some() { "RING" } else { "TILE" };
+        ScanArrays { input_bytes: *input_bytes, run: *run, slots, ..Self::of(operator, text, spec, zipped.as_ref()) }
     }
 
     /// The same of kernels without stages.
@@ -192,7 +199,18 @@ impl<'a> ScanArrays<'a> {
             array.array.kind != ArrayKind::NoMemory || is_place
         });
         let output_in_words = in_words(spec.output, &operator.output);
-        ScanArrays { spec, zipped, input_bytes: 1, run: 1, inputs, outputs, places, by_field, output_in_words }
+        ScanArrays {
+            spec,
+            zipped,
+            input_bytes: 1,
+            run: 1,
+            inputs,
+            outputs,
+            places,
+            by_field,
+            output_in_words,
+            slots: "TILE",
+        }
     }
 
     /// The arrays of the output that lie in memory.
@@ -270,7 +288,7 @@ impl<'a> ScanArrays<'a> {
         StageWords {
             inputs: self.inputs.iter().map(|array| array.words(self.run)).collect(),
             outputs: self.outputs.iter().map(|array| array.words(self.run)).collect(),
-            targets: self.targets().iter().map(Array::target).collect(),
+            targets: self.targets().iter().map(|array| array.target(self.slots)).collect(),
             slice_bytes: input_slices.iter().map(|slice| u64::from(slice.bytes)).sum(),
             input_slices,
             output_slices: Self::slices(&self.outputs, slice),

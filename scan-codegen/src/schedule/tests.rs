@@ -78,6 +78,7 @@ fn a_text_has_the_kernels_of_its_plan() {
         file: String::new(),
         uses: Vec::new(),
         calls: Vec::new(),
+        cold: false,
     });
     for carry in [Carry::OneBlock, Carry::ReduceThenScan, Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry };

@@ -335,7 +335,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
             quote!(Self::#name)
         };
         let takes: Vec<_> = of_trait.takes.iter().map(|name| ty(name)).collect();
-        function_text(krate, &function.name, function, &takes, &ty(of_trait.returns))
+        function_text(krate, &function.name, function, &takes, &ty(of_trait.returns), false)
     });
     // The `self` that the twins name: that of the user's macro, where it has one of its own.
     let this = operator.functions.iter().find_map(|function| function.signature.receiver());
@@ -384,6 +384,7 @@ pub(crate) fn function_text(
     function: &Lowered,
     takes: &[TokenStream],
     returns: &TokenStream,
+    cold: bool,
 ) -> TokenStream {
     let private = quote!(#krate::__private);
     let Lowered { parameters, body, .. } = function;
@@ -397,6 +398,7 @@ pub(crate) fn function_text(
             body: #body,
             uses: #uses,
             calls: #calls,
+            cold: #cold,
             file: || #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
         }
     }

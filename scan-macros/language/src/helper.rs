@@ -105,7 +105,8 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
                 ReturnType::Type(_, ty) => ty.to_token_stream(),
                 ReturnType::Default => quote!(()),
             };
-            function_text(krate, &ident.to_string(), lowered, &takes.collect::<Vec<_>>(), &returns)
+            let cold = item.attrs.iter().any(|attribute| attribute.path().is_ident("cold"));
+            function_text(krate, &ident.to_string(), lowered, &takes.collect::<Vec<_>>(), &returns, cold)
         }
         // The function exists for those that call it, so that only its own errors are seen.
         None => quote! {
@@ -116,6 +117,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
                 body: &[],
                 uses: &[],
                 calls: &[],
+                cold: false,
                 file: #private::String::new,
             }
         },

@@ -29,9 +29,39 @@ use {
     cudarc::driver::CudaStream,
 };
 
-/// The arrays of outputs whose first field is the place of the others.
+/// The arrays of outputs whose first field is the place of the others. `CONSECUTIVE`: those of
+/// [`consecutive`](ScatterByOutput::consecutive).
 #[derive(Debug)]
-pub struct ScatterByOutput<Arrays>(pub(crate) Arrays);
+pub struct ScatterByOutput<Arrays, const CONSECUTIVE: bool = false>(pub(crate) Arrays);
+
+impl<Arrays> ScatterByOutput<Arrays> {
+    /// The same arrays, of an operator that keeps results one after the other: the place of each result that it keeps
+    /// is one more than the place of the one that it kept before, in the order of the scan, and it skips all others by
+    /// the largest place. [`ops::filter`](crate::ops::filter) and operators that count what they keep do so. The
+    /// results are those of [`scatter_by_output`]; a GPU with look-ahead (from `sm_90` on) gathers them in shared
+    /// memory and stores neighbours together, which is faster.
+    ///
+    /// Where places are not consecutive, what the arrays contain is unspecified, on a GPU. Nothing else is written.
+    /// Several places of an output are scattered as without it.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, arrays, ops};
+    ///
+    /// let (flags, values, mut kept) = ([true, false, true], [10_u64, 20, 30], [0; 3]);
+    /// let outputs = arrays::scatter_by_output((&mut kept,)).consecutive();
+    /// Scanner::new()?.scan(ops::filter()).run_into((&flags, &values), outputs)?;
+    /// assert_eq!(kept, [10, 30, 0]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn consecutive(self) -> ScatterByOutput<Arrays, true> {
+        ScatterByOutput(self.0)
+    }
+}
+
+/// The kind of the arrays.
+const fn kind(consecutive: bool) -> ArrayKind {
+    if consecutive { ArrayKind::Consecutive } else { ArrayKind::Computed }
+}
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
@@ -479,11 +509,11 @@ impl<Place, Targets: Copy> Clone for ToPlaces<Place, Targets> {
 impl<Place, Targets: Copy> Copy for ToPlaces<Place, Targets> {}
 
 macro_rules! on_host {
-    (kind $index:tt) => { ArrayKind::Computed };
+    (kind $consecutive:ident $index:tt) => { kind($consecutive) };
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: what is held has room for so many items of each field.
-        unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized),*> HostOutput<T>
-            for ScatterByOutput<($(&'a mut $array,)*)>
+        unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized,)* const CONSECUTIVE: bool> HostOutput<T>
+            for ScatterByOutput<($(&'a mut $array,)*), CONSECUTIVE>
         where
             T: Fields<Tuple = (Place, $($field,)*)>,
             Place: ScanElement,
@@ -492,7 +522,7 @@ macro_rules! on_host {
             const SEALED: Sealed = Sealed;
             type Layout = PerField;
             type At = ToPlaces<Place, ($(Target<<$field as PlacedAt<Place>>::Item>,)*)>;
-            const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(on_host!(kind $index)),*];
+            const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(on_host!(kind CONSECUTIVE $index)),*];
             type Held = Placing<Place, ($(Vec<$field>,)*), ($(&'a mut $array,)*)>;
             #[inline]
             fn items(&mut self, lengths: &mut Lengths) {
@@ -581,8 +611,8 @@ for_tuples_of_fifteen! { on_host }
 macro_rules! on_device {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: the buffers have as many items as is told, and kernels touch no others.
-        unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized),*> DeviceOutput<T>
-            for ScatterByOutput<($(&'a mut $array,)*)>
+        unsafe impl<'a, T, Place, $($field,)* $($array: ?Sized,)* const CONSECUTIVE: bool> DeviceOutput<T>
+            for ScatterByOutput<($(&'a mut $array,)*), CONSECUTIVE>
         where
             T: Fields<Tuple = (Place, $($field,)*)>,
             Place: ScanElement,
@@ -594,7 +624,7 @@ macro_rules! on_device {
                 each(NO_MEMORY);
                 $(
                     let (count, stream) = (self.0.$index.len(), self.0.$index.stream());
-                    each(Described { len: None, ..Described::of_slice(ArrayKind::Computed, count, stream) });
+                    each(Described { len: None, ..Described::of_slice(kind(CONSECUTIVE), count, stream) });
                 )*
             }
             fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {

@@ -78,7 +78,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         max_len: usize,
     ) -> Result<HostHandle<Op>, Error> {
         let followed = |kinds: &[ArrayKind]| {
-            let is_computed = kinds.contains(&ArrayKind::Computed);
+            let is_computed = kinds.iter().any(|kind| kind.is_computed());
             let kind = |kind: &ArrayKind| match kind {
                 ArrayKind::NoMemory if !is_computed => ArrayKind::NoMemory,
                 _ => ArrayKind::Slice,

@@ -117,7 +117,11 @@ macro_rules! filters {
                 before.saturating_add(count)
             }
             fn step(before: $place, x: Candidate<T>) -> $place {
-                if x.keep { before.saturating_add(1) } else { before }
+                // As `saturating_add`, and shorter.
+                $place::max(before.wrapping_add(x.keep as $place), before)
+            }
+            fn append(count: $place, x: Candidate<T>) -> $place {
+                $place::max(count.wrapping_add(x.keep as $place), count)
             }
             fn emit(before: $place, x: Candidate<T>) -> Kept<T, $place> {
                 Kept { place: if x.keep { $place::min(before, $place::MAX - 1) } else { $place::MAX }, value: x.value }

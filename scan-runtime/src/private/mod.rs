@@ -250,6 +250,8 @@ pub struct Function {
     pub uses: &'static [(&'static str, u64)],
     /// The callees of the body, and how often it calls each.
     pub calls: &'static [(FindCallee, u64)],
+    /// Whether it is rarely called.
+    pub cold: bool,
     /// The user's file.
     pub file: fn() -> String,
 }
@@ -371,6 +373,7 @@ impl Texts {
             file: (function.file)(),
             uses: function.uses.to_vec(),
             calls: function.calls.iter().map(|&(callee, times)| (self.helper(callee), times)).collect(),
+            cold: function.cold,
         }
     }
 

@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 
 use scan_codegen::{
-    ArrayKind::{self, Bits, Computed, Next, NoMemory, Places, Previous, Slice},
+    ArrayKind::{self, Bits, Computed, Consecutive, Next, NoMemory, Places, Previous, Slice},
     ArrayKinds, Arrays,
     OffsetWidth::{U32, U64},
     Overrides, ScanSpec, Segments,
@@ -23,6 +23,7 @@ use scan_tests::{
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
+    run_lengths::RunLengths,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
     several::{Pairs, Post, Splitter, Spreader},
     strategies,
@@ -156,6 +157,47 @@ fn results_beyond_the_last_place_are_not_written() {
         let several = |i: u64| ops::Several { count: mixed(i) as u32 % 5, items: [i as u32, 7, 8] };
         let input: Vec<_> = (0..2 * u64::from(program.plan.tile) + 5).map(several).collect();
         program.verify_kinds(&Emulator::new(2), &input, &[1, 2, 3], None).unwrap();
+    }
+}
+
+/// Results at consecutive places: few of them and all, of tiles that none is kept of, that one warp keeps results of, and
+/// that are full, with an initial value that shifts the places, forwards and backwards.
+#[test]
+fn results_at_consecutive_places_are_gathered() {
+    let kinds = |results: usize| [NoMemory].into_iter().chain(std::iter::repeat_n(Consecutive, results));
+    let specs = |results| {
+        let spec = ScanSpec::inclusive().with_total().with_arrays(Arrays::PerField, Arrays::PerField);
+        let spec = spec.with_kinds(ArrayKinds::default(), ArrayKinds::new(kinds(results)));
+        [spec.clone(), spec.reverse()]
+    };
+    let every = |part: u64| move |i: u64| mixed(i).is_multiple_of(part);
+    let ranges = |i: u64| i / 450 % 3 == 1;
+    let keeps: [&dyn Fn(u64) -> bool; 5] = [&every(1), &every(2), &every(40), &ranges, &|_| false];
+    for (turn, overrides) in overrides().into_iter().enumerate() {
+        let emulator = |seed: usize| Emulator::new(seed as u64).resident_blocks(usize::MAX);
+        for spec in specs(1) {
+            for initial_value in [None, Some(3)] {
+                let program =
+                    Program::with_limits(ops::filter::<u32>(), &spec, initial_value, &limits(), &overrides).unwrap();
+                for (seed, keep) in keeps.iter().enumerate().skip(turn % 2) {
+                    let candidate = |i: u64| ops::Candidate { keep: keep(i), value: mixed(i) as u32 };
+                    let input: Vec<_> = (0..4 * u64::from(program.plan.tile) + 5).map(candidate).collect();
+                    let verified = program.verify_kinds(&emulator(seed), &input, &[1, 2, 3], None);
+                    verified.unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.plan));
+                }
+            }
+        }
+        for spec in specs(2) {
+            let program = Program::with_limits(RunLengths, &spec, None, &limits(), &overrides).unwrap();
+            for (seed, keep) in keeps.iter().enumerate() {
+                let runs = (0..4 * u64::from(program.plan.tile) + 5).scan(0, |run, i| {
+                    *run += u32::from(keep(i));
+                    Some(*run)
+                });
+                let verified = program.verify_kinds(&emulator(seed), &runs.collect::<Vec<_>>(), &[1, 2, 3], None);
+                verified.unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.plan));
+            }
+        }
     }
 }
 

@@ -94,7 +94,7 @@ impl OutputArrays {
                     let bytes = vec![UNTOUCHED; count * item];
                     Array { bytes, item, offset, first: 0, kind: Taken::Places(bytes_of_places(&places, width)) }
                 }
-                ArrayKind::Computed => {
+                ArrayKind::Computed | ArrayKind::Consecutive => {
                     let (count, item) = (len * several + 2, item / several);
                     let mut results = vec![UNTOUCHED; count * item];
                     for (&place, result) in computed.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count)

@@ -436,6 +436,7 @@ fn operator(random: &mut Random) -> OpSource {
             file: String::new(),
             uses: uses.collect(),
             calls: Vec::new(),
+            cold: false,
         }
     };
     let mut functions = vec![function(random, "combine", &[&state, &state], &state)];

@@ -144,6 +144,7 @@ fn operator(element: usize, state: usize) -> OpSource {
             file: String::new(),
             uses: Vec::new(),
             calls: Vec::new(),
+            cold: false,
         };
     let (element, state) = (operator_of(element).state, operator_of(state).state);
     let mut functions = vec![function("combine", &[("a", &state), ("b", &state)], &state)];
