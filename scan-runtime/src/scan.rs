@@ -329,7 +329,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// ```
     pub fn deterministic(mut self) -> Self {
         self.options.overrides.get_or_insert_default().deterministic = true;
-        self
+        self.with_any_grouping(false)
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something; what was asked for
@@ -493,6 +493,39 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         report: impl Fn(ScanProgress) -> F + Send + Sync + 'static,
     ) -> Self {
         self.options.progress = Some(Progress::new(report));
+        self
+    }
+}
+
+/// The side of calls over host memory.
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
+    /// Allows results whose last bits differ from run to run, where floats are rounded: the CPU then runs calls over
+    /// host memory whose kernels must still be compiled, as it does without being asked where both sides give the same
+    /// bits ([`HostMemory::Faster`](crate::HostMemory::Faster)). It groups elements in another way than the kernels. Of
+    /// this and [`deterministic`](Scan::deterministic), the last call counts.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let sums = Scanner::new()?.scan(ops::sum::<f32>()).any_grouping();
+    /// assert_eq!(sums.run(&[0.5, 0.25])?, [0.5, 0.75]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn any_grouping(mut self) -> Self {
+        if let Some(overrides) = &mut self.options.overrides {
+            overrides.deterministic = false;
+        }
+        self.with_any_grouping(true)
+    }
+
+    #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "there is one side"))]
+    fn with_any_grouping(mut self, any_grouping: bool) -> Self {
+        #[cfg(feature = "cuda")]
+        {
+            self.options.estimate = self.options.estimate.map(|estimate| estimate.with_any_grouping(any_grouping));
+        }
+        #[cfg(not(feature = "cuda"))]
+        let _ = any_grouping;
         self
     }
 }

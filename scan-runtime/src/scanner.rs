@@ -44,6 +44,11 @@ pub struct Scanner {
 /// The CPU, where it was chosen and nothing is said about a device.
 pub(crate) static CPU: Engine = Engine::cpu(None, DeviceLimits::H200);
 
+/// The CPU in place of a device, for a call whose kernels are being compiled.
+#[cfg(feature = "cuda")]
+pub(crate) static MEANWHILE: Engine =
+    Engine::Cpu { reason: None, while_compiling: true, limits: DeviceLimits::H200, notes: None };
+
 /// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
 pub(crate) enum Engine {
@@ -51,6 +56,7 @@ pub(crate) enum Engine {
     Cuda(Box<CudaDevice>),
     Cpu {
         reason: Option<Arc<Error>>,
+        while_compiling: bool,
         limits: DeviceLimits,
         /// What a device would load, if that is recorded.
         #[cfg(feature = "cuda")]
@@ -79,6 +85,8 @@ pub enum Backend {
         threads: usize,
         /// Why no CUDA device is used; `None` if the CPU was chosen.
         reason: Option<Arc<Error>>,
+        /// Whether it runs a call in place of a CUDA device, while the kernels that the call needs are compiled.
+        while_compiling: bool,
     },
 }
 
@@ -104,6 +112,7 @@ impl Engine {
     const fn cpu(reason: Option<Arc<Error>>, limits: DeviceLimits) -> Self {
         Engine::Cpu {
             reason,
+            while_compiling: false,
             limits,
             #[cfg(feature = "cuda")]
             notes: None,
@@ -119,7 +128,10 @@ impl Engine {
                 architecture: device.limits.architecture,
                 host_memory: device.sides.host_memory(),
             },
-            Engine::Cpu { reason, .. } => Backend::Cpu { threads: cpu::threads(), reason: reason.clone() },
+            Engine::Cpu { reason, while_compiling, .. } => {
+                let (reason, while_compiling) = (reason.clone(), *while_compiling);
+                Backend::Cpu { threads: cpu::threads(), reason, while_compiling }
+            }
         }
     }
 }
@@ -134,8 +146,11 @@ impl fmt::Display for Backend {
                     HostMemory::OnDevice => Ok(()),
                 }
             }
-            Backend::Cpu { threads, reason } => {
+            Backend::Cpu { threads, reason, while_compiling } => {
                 write!(f, "CPU, {threads} thread{}", if *threads == 1 { "" } else { "s" })?;
+                if *while_compiling {
+                    write!(f, ", while the kernel for the CUDA device is compiled")?;
+                }
                 match reason.as_deref() {
                     None => Ok(()),
                     // The full message has the remedy; one line has room for the cause only.
@@ -236,7 +251,8 @@ impl Scanner {
     #[cfg(feature = "cuda")]
     /// A scanner on the CPU that notes what a device with these limits would load.
     pub(crate) fn recorded(limits: DeviceLimits) -> Self {
-        Scanner::on(Engine::Cpu { reason: None, limits, notes: Some(Notes::default()) })
+        let notes = Some(Notes::default());
+        Scanner::on(Engine::Cpu { reason: None, while_compiling: false, limits, notes })
     }
 
     #[cfg(feature = "cuda")]

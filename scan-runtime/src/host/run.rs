@@ -4,7 +4,10 @@ use crate::{
     Backend, Error, Host, Outcome, Prefixes, Prepared, Run, Scan, ScanElement, ScanOp,
     arrays::{Input, Output, Shape},
     call::Totals,
-    host::HostCall,
+    host::{
+        HostCall,
+        cost::{Cost, Kernels},
+    },
 };
 
 /// Ways to run over host memory. On a GPU, a run copies to the device, scans there, copies back, and waits. More than
@@ -118,13 +121,15 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn backend_for(&self, len: usize) -> Backend {
-        self.host_call().backend_for(len)
+        self.host_call().backend_for(R::TOTALS, len)
     }
 }
 
 impl<Op: ScanOp> HostCall<'_, Op> {
-    fn backend_for(&self, len: usize) -> Backend {
-        self.engine(self.cost_of::<&[Op::Input], &mut [Op::Output]>(len)).backend()
+    fn backend_for(&self, asked: Totals, len: usize) -> Backend {
+        let kernels = Some(Kernels { totals: self.wanted(asked), layouts: self.options.layouts });
+        let cost = Cost { kernels, ..self.cost_of::<&[Op::Input], &mut [Op::Output]>(len) };
+        self.would_be_engine(cost).backend()
     }
 }
 
@@ -143,7 +148,7 @@ impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn backend_for(&self, len: usize) -> Backend {
-        self.call.backend_for(len)
+        self.call.backend_for(R::TOTALS, len)
     }
 }
 

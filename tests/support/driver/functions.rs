@@ -229,6 +229,11 @@ functions! {
         CUDA_SUCCESS
     }
 
+    // NVRTC keeps what it compiles by a table of the driver's, and goes on without one.
+    fn cuGetExportTable(_table: *mut *const c_void, _of: *const c_void) {
+        CUDA_ERROR_NOT_FOUND
+    }
+
     fn cuDriverGetVersion(version: *mut c_int) {
         // SAFETY: the caller gives a place for it.
         unsafe { put(version, 13_000) }

@@ -85,6 +85,33 @@ pub fn limit_device_memory(bytes: u64) -> Limit {
     Limit(())
 }
 
+/// Has compilations wait until what this returns is dropped.
+pub fn hold_compiler() -> Held {
+    compiler::hold(true);
+    Held(())
+}
+
+/// Compilations wait until this is dropped.
+#[derive(Debug)]
+#[must_use = "compilations go on when this is dropped"]
+pub struct Held(());
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        compiler::hold(false);
+    }
+}
+
+/// From now on compilations fail when they end, or succeed.
+pub fn fail_compiler(fails: bool) {
+    compiler::fail(fails);
+}
+
+/// How many compilations have begun, and how many have ended.
+pub fn compilations() -> (usize, usize) {
+    compiler::compilations()
+}
+
 /// A [limit](limit_device_memory) that holds until this is dropped.
 #[derive(Debug)]
 #[must_use = "the limit ends when this is dropped"]
