@@ -9,6 +9,9 @@
 //! A device that is later than NVRTC knows runs code of an earlier architecture: machine code of its own major number,
 //! which it executes, else PTX, which the driver compiles. A warning says so. A driver that is older than NVRTC loads its
 //! machine code where both are of one major version of CUDA; else [`Error::DriverOlder`] says which of the two to change.
+//!
+//! A process that ends while another thread compiles waits for that thread, for a minute at most: it would crash
+//! otherwise. After that nothing is compiled any more; a thread that still asks for it gets [`Error::NvrtcUnusable`].
 
 mod at_exit;
 mod library;

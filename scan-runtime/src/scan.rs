@@ -570,7 +570,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// What would run on the GPU: on this scanner's device, or, where there is none, on an
     /// [H200](scan_codegen::DeviceLimits::H200) or [what the scanner was made for](Scanner::cpu_for). The plans name it. There is a
     /// plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends on what kind of heads there are,
-    /// not on the heads.
+    /// not on the heads. Whether a call over host memory runs there is what [`backend_for`](Scan::backend_for) says.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -98,10 +98,28 @@ pub enum Backend {
 pub enum HostMemory {
     /// On the GPU or on the CPU, whichever is estimated to take less time, copies included. That is decided once in each
     /// call, as a function of the operator, the elements that it combines, the bytes that a GPU is given and gives, which
-    /// of them are [page-locked](crate::PageLocked), and the number of threads. So the same call on the same machine takes
-    /// the same side in every run. A handle has one side for all of its runs, by its maximum length in ordinary memory.
-    /// Whether kernels must still be compiled does not count. That is the default of
+    /// of them are [page-locked](crate::PageLocked), and the number of threads. So the same call on the same machine
+    /// takes the same side in every run, but for first calls that give the same bits on either side. A handle has one
+    /// side for all of its runs, by its maximum length in ordinary memory. That is the default of
     /// [`Scanner::new`](crate::Scanner::new).
+    ///
+    /// # First calls
+    ///
+    /// A first call on the GPU needs kernels that may have to be compiled. Where both sides give the same bits, the CPU
+    /// runs such a call at once, one thread compiles the kernels in the background, and later calls take the GPU:
+    /// [`Scan::backend_for`](crate::Scan::backend_for) says where a call runs now. Both sides give the same bits for
+    /// operators that work with integers alone, or only compare floats and give them as they are. (In a debug build a
+    /// plain `+` of integers that overflows is an error on the CPU, and wraps around on the GPU.) Where floats are
+    /// rounded, a call waits for the compiler and takes its side in every run, unless
+    /// [`Scan::any_grouping`](crate::Scan::any_grouping) allows either side.
+    ///
+    /// These wait for the compiler, too: calls for which the CPU is estimated to take longer than it (0.25 s), handles
+    /// that are prepared, and calls whose kernels could not be compiled in the background: a warning says so, and they
+    /// compile again and return the error. The first call of a process that compiles in the background may load the
+    /// compiler first, which takes some hundredths of a second.
+    ///
+    /// A process that ends waits for the compilation that is under way, so that the kernels are on disk for the next
+    /// process.
     #[default]
     Faster,
     /// On the GPU: the default where a device is named, as by [`Scanner::cuda`](crate::Scanner::cuda).

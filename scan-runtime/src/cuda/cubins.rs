@@ -180,11 +180,7 @@ fn once(
 }
 
 /// Machine code that was compiled ahead of time, and that origin.
-fn precompiled(
-    source: &KernelSource,
-    architecture: Architecture,
-    stores: &Stores,
-) -> Option<(Vec<u8>, &'static str)> {
+fn precompiled(source: &KernelSource, architecture: Architecture, stores: &Stores) -> Option<(Vec<u8>, &'static str)> {
     let mut precompiled = stores.precompiled.iter().filter(|_| !stores.as_ptx);
     let cubin = precompiled.find_map(|kernels| kernels.cubin(source, architecture))?;
     let stats = &mut lock(&CUBINS).stats;
@@ -225,11 +221,7 @@ fn make(
 }
 
 /// Counts machine code that was compiled or read, and gives it with its origin.
-fn counted(
-    made: nvrtc::Cached,
-    architecture: Architecture,
-    name: impl FnOnce() -> String,
-) -> (Vec<u8>, &'static str) {
+fn counted(made: nvrtc::Cached, architecture: Architecture, name: impl FnOnce() -> String) -> (Vec<u8>, &'static str) {
     let stats = &mut lock(&CUBINS).stats;
     stats.misses += 1;
     stats.disk += made.disk;

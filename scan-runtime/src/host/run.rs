@@ -97,7 +97,8 @@ impl<Op: ScanOp> Scan<Op> {
     /// # Errors
     ///
     /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a
-    /// GPU leaves each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
+    /// GPU leaves each chunk as it was or scanned, but where the device is lost while results are copied back
+    /// ([`Error::ContextLost`]): then each element is. Otherwise an error leaves the buffer as it was.
     #[inline]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
@@ -111,7 +112,9 @@ impl<Op: ScanOp> Scan<Op> {
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Where a run over slices of `len` elements in ordinary host memory takes place: on the scanner's
     /// [backend](crate::Scanner::backend), or on the CPU where that is estimated to take less time and the scanner
-    /// [may choose](crate::HostMemory), which says what else counts. [`Run::backend_for`] is the same with segments.
+    /// [may choose](crate::HostMemory), which says what else counts. Where the CPU would run it only until its kernels
+    /// are compiled, that is said: `CPU, 16 threads, while the kernel for the CUDA device is compiled`. To ask compiles
+    /// nothing. [`Run::backend_for`] is the same with segments.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

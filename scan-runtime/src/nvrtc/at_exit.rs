@@ -1,11 +1,11 @@
 //! The end of a process while NVRTC compiles on another thread.
 //!
 //! A process that ends runs the destructors of NVRTC's objects. A thread that compiles meanwhile uses objects that are
-//! gone, and the process dies of a fault. So every use of NVRTC is counted, and a handler of the process's end waits for
-//! those under way: for one compilation on each thread. After it no use begins.
+//! gone, and the process dies of a fault. So every use of NVRTC is counted, and a handler of the process's end waits
+//! for those under way: for one compilation on each thread. After it no use begins.
 //!
-//! Handlers run in the reverse order of their registration, and NVRTC registers destructors while it is loaded and in its
-//! first compilation. The handler is registered after each of them, so that it runs before the destructors.
+//! Handlers run in the reverse order of their registration, and NVRTC registers destructors while it is loaded and in
+//! its first compilation. The handler is registered after each of them, so that it runs before the destructors.
 //!
 //! The wait is bounded: a thread that exits while it uses NVRTC itself, in a handler of a signal for instance, would
 //! wait for itself.

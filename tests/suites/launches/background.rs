@@ -11,12 +11,10 @@ use std::{
 };
 
 use scan_runtime::{
-    Axis, DiskCache, Error, HostMemory, Scan, ScanOp, Scanner, arrays,
-    nvrtc::LIBRARY_VARIABLE,
-    ops, scan_op,
+    Axis, DiskCache, Error, HostMemory, Scan, ScanOp, Scanner, Staging, arrays, nvrtc::LIBRARY_VARIABLE, ops, scan_op,
     telemetry::spent,
 };
-use scan_tests::{driver, find_nvrtc};
+use scan_tests::{driver, find_nvrtc, time_limit::TimeLimit};
 use tracing::{Event, Subscriber, field::Visit};
 use tracing_subscriber::{Layer, Registry, layer::Context, layer::SubscriberExt};
 
@@ -43,7 +41,7 @@ impl ScanOp for FieldProduct {
         let mut product = 0_u32;
         let mut factor = a;
         for bit in 0..32_u32 {
-            product = product ^ (factor & 0_u32.wrapping_sub(b >> bit & 1));
+            product ^= factor & 0_u32.wrapping_sub(b >> bit & 1);
             factor = factor << 1 ^ (0x8d & 0_u32.wrapping_sub(factor >> 31));
         }
         product
@@ -153,9 +151,7 @@ const CALLS: &[Call] = &[
         let (begins, ends) = ([0_u32, 5], [LEN as u32, 19_000]);
         scanner.reduce(FieldProduct).by_ranges(&begins, &ends).run(&numbers())
     }),
-    ("a reduction of columns", |scanner| {
-        scanner.reduce(FieldProduct).along(Axis::of(&[200, 100], 0)?).run(&numbers())
-    }),
+    ("a reduction of columns", |scanner| scanner.reduce(FieldProduct).along(Axis::of(&[200, 100], 0)?).run(&numbers())),
 ];
 
 /// The products of wider numbers, which indices are.
@@ -170,7 +166,7 @@ impl ScanOp for IndexProduct {
         let mut product = 0_u64;
         let mut factor = a;
         for bit in 0..64_u32 {
-            product = product ^ (factor & 0_u64.wrapping_sub(b >> bit & 1));
+            product ^= factor & 0_u64.wrapping_sub(b >> bit & 1);
             factor = factor << 1 ^ (0x1b & 0_u64.wrapping_sub(factor >> 63));
         }
         product
@@ -179,8 +175,9 @@ impl ScanOp for IndexProduct {
 
 /// While nothing is compiled, calls of all kinds give the CPU's results and do nothing on the device; after that they
 /// launch, and compile nothing more.
-fn every_kind() -> Outcome {
-    let (chosen, cpu) = (choosing()?, Scanner::cpu());
+fn every_kind(staging: Staging) -> Outcome {
+    let builder = Scanner::builder().device(0).no_cache().staging(staging);
+    let (chosen, cpu) = (builder.host_memory(HostMemory::Faster).build()?, Scanner::cpu());
     let held = driver::hold_compiler();
     for (name, call) in CALLS {
         let expected = call(&cpu)?;
@@ -378,8 +375,62 @@ fn ends() -> Outcome {
     Ok(())
 }
 
-const KINDS: &[(&str, fn() -> Outcome)] = &[
-    ("every_kind", every_kind),
+/// A device that is lost at any call of the driver in the middle of a run gives an error, and no half of a result: an
+/// output that is the caller's has results and what was there before, and nothing else.
+fn lost() -> Outcome {
+    const BEFORE: u32 = 7;
+    let input = numbers();
+    let choosing = |staging: &Staging| {
+        let builder = Scanner::builder().device(0).no_cache().staging(*staging);
+        Ok::<_, Error>(builder.host_memory(HostMemory::Faster).build()?.scan(FieldProduct))
+    };
+    let (mut errors, mut parts) = (0, 0);
+    for staging in [Staging::default().with_piece_bytes(1 << 14), Staging::default().with_chunk_bytes(LEN)] {
+        for after in 0.. {
+            let (mut output, mut buffer) = (vec![BEFORE; LEN], input.clone());
+            // Runs with the device lost after so many calls.
+            let mut run = |kind: usize| {
+                let scan = choosing(&staging)?;
+                drop(scan.prepare(LEN)?);
+                assert!(side(&scan).starts_with("CUDA device 0"), "{}", side(&scan));
+                driver::lose_device(Some(after));
+                let result = match kind {
+                    // The recorder's kernels give each element as it is.
+                    0 => scan.run(&input).map(|results| assert!(results == input)),
+                    1 => scan.run_into(&input, &mut output),
+                    _ => scan.run_in_place(&mut buffer),
+                };
+                driver::lose_device(None);
+                Ok::<_, Error>(result)
+            };
+            let results = [run(0)?, run(1)?, run(2)?];
+            let written = output.iter().zip(&input).filter(|(found, result)| found == result).count();
+            let left = output.iter().filter(|found| **found == BEFORE).count();
+            assert!(buffer == input && written + left == LEN, "after {after} calls");
+            assert!(results[1].is_err() || written == LEN, "after {after} calls: {left} results are not there");
+            parts += usize::from(written > 0 && left > 0);
+            let is_done = results.iter().all(Result::is_ok);
+            for error in results.into_iter().filter_map(Result::err) {
+                assert!(matches!(error, Error::ContextLost { .. }), "after {after} calls: {error:?}");
+                errors += 1;
+            }
+            if is_done {
+                break;
+            }
+        }
+    }
+    println!("{errors} errors, {parts} of which left a part of the results");
+    assert!(errors > 60 && parts > 0, "{errors} errors, {parts} parts");
+    Ok(())
+}
+
+/// A kind of process.
+type Kind = (&'static str, fn() -> Outcome);
+
+const KINDS: &[Kind] = &[
+    ("lost", lost),
+    ("every_kind", || every_kind(Staging::default())),
+    ("every_kind_in_chunks", || every_kind(Staging::default().with_chunk_bytes(3 * LEN))),
     ("once", once),
     ("failure", failure),
     ("rounded", rounded),
@@ -388,8 +439,8 @@ const KINDS: &[(&str, fn() -> Outcome)] = &[
     ("ends", ends),
 ];
 
-/// The real compiler, if this process is one that is to end while that compiles. Asked before the driver is there, which
-/// is a compiler, too.
+/// The real compiler, if this process is one that is to end while that compiles. Asked before the driver is there,
+/// which is a compiler, too.
 pub(crate) fn library_of_child() -> Option<Result<PathBuf, String>> {
     (env::var(KIND).ok()? == "ends").then(find_nvrtc)
 }
@@ -410,6 +461,7 @@ pub(crate) unsafe fn of_this_process(
             // SAFETY: the caller guarantees it.
             unsafe { env::set_var(LIBRARY_VARIABLE, library?) };
         }
+        let _limit = TimeLimit::seconds(120);
         let (_, of_kind) = KINDS.iter().find(|(name, _)| *name == kind).ok_or("no such kind")?;
         of_kind()
     };
@@ -460,6 +512,7 @@ fn endings() -> Outcome {
 
 pub(crate) fn add(kinds: &mut Kinds) {
     kinds.refused("background_every_kind_of_call", |_| process("every_kind", &[]).map(drop));
+    kinds.refused("background_every_kind_of_call_in_chunks", |_| process("every_kind_in_chunks", &[]).map(drop));
     kinds.refused("background_compiles_once_and_is_waited_for", |_| process("once", &[]).map(drop));
     kinds.refused("background_failure_is_said", |_| process("failure", &[]).map(drop));
     kinds.refused("background_is_not_for_rounded_results", |_| process("rounded", &[]).map(drop));
@@ -467,8 +520,12 @@ pub(crate) fn add(kinds: &mut Kinds) {
     kinds.refused("background_kernels_are_on_disk", |_| {
         let kept = tempfile::tempdir()?;
         let [first, second] = [0, 1].map(|_| process("on_disk", &[folder(&kept)]));
-        assert_eq!((first?.contains("0 launches, false"), second?.as_str()), (true, "compiled (0, 0), 1 launches, true\n"));
+        assert_eq!(
+            (first?.contains("0 launches, false"), second?.as_str()),
+            (true, "compiled (0, 0), 1 launches, true\n")
+        );
         Ok(())
     });
+    kinds.refused("background_no_lost_device_leaves_half_of_a_result", |_| process("lost", &[]).map(drop));
     kinds.refused("background_compilation_ends_before_the_process", |_| endings());
 }

@@ -17,6 +17,7 @@ use super::{
     compiler::MARK,
     kernels::Launch,
     library::Function,
+    lost,
     state::{DEVICE_BYTES, Kind, State, state},
     types::Type,
 };
@@ -40,7 +41,9 @@ macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $ty:ty),*) $body:block)*) => {
         $(
             #[allow(non_snake_case, reason = "the driver's names")]
-            unsafe extern "C" fn $name($($argument: $ty),*) -> CUresult $body
+            unsafe extern "C" fn $name($($argument: $ty),*) -> CUresult {
+                if lost::is(stringify!($name)) { CUDA_ERROR_LAUNCH_FAILED } else $body
+            }
         )*
 
         pub(super) const FUNCTIONS: &[fn() -> Function] = &[$(|| (stringify!($name), $name as *const () as usize)),*];

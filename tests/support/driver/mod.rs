@@ -17,6 +17,7 @@ mod compiler;
 mod functions;
 mod kernels;
 mod library;
+mod lost;
 mod state;
 mod types;
 
@@ -110,6 +111,11 @@ pub fn fail_compiler(fails: bool) {
 /// How many compilations have begun, and how many have ended.
 pub fn compilations() -> (usize, usize) {
     compiler::compilations()
+}
+
+/// From the call of the driver after so many on, the device is lost; or it is not.
+pub fn lose_device(after: Option<usize>) {
+    lost::after(after);
 }
 
 /// A [limit](limit_device_memory) that holds until this is dropped.

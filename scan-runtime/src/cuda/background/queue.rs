@@ -48,3 +48,21 @@ impl<K: Copy + PartialEq, T> Queue<K, T> {
         *self = Queue::new();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_waits_once_and_not_while_it_is_worked_on() {
+        let mut queue = Queue::new();
+        assert!(queue.add(1, 'a') && !queue.add(2, 'b') && !queue.add(1, 'c'));
+        assert_eq!(queue.next(), Some((1, 'a')));
+        assert!(!queue.add(1, 'd') && queue.has(&1) && queue.has(&2));
+        assert_eq!(queue.next(), Some((2, 'b')));
+        assert!(!queue.has(&1) && !queue.add(1, 'e'));
+        assert_eq!((queue.next(), queue.next()), (Some((1, 'e')), None));
+        // The thread has ended.
+        assert!(!queue.has(&1) && queue.add(3, 'f'));
+    }
+}
