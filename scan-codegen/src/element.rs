@@ -167,6 +167,19 @@ pub struct Field {
 }
 
 impl ElementType {
+    /// Whether there is a float in it.
+    #[doc(hidden)]
+    pub fn has_floats(&self) -> bool {
+        match &self.kind {
+            ElementKind::Primitive(primitive) => {
+                matches!(primitive, Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64)
+            }
+            ElementKind::Struct(fields) => fields.iter().any(|field| field.ty.has_floats()),
+            ElementKind::Array { item, .. } | ElementKind::Table { item, .. } => item.has_floats(),
+            ElementKind::Enum { .. } => false,
+        }
+    }
+
     /// Whether all-zero bytes are a value of this type.
     pub(crate) fn has_zero(&self) -> bool {
         match &self.kind {

@@ -110,12 +110,28 @@ impl OpSource {
     /// Whether the result of a reduction is the total: no function makes it of that.
     #[doc(hidden)]
     pub fn totals_are_results(&self) -> bool {
-        self.carry.is_none() && self.output == self.state && !self.has("project") && !self.has("emit")
+        self.carry.is_none() && self.output == self.state && self.outputs_are_carries()
+    }
+
+    /// Whether no function makes outputs of carries.
+    #[doc(hidden)]
+    pub fn outputs_are_carries(&self) -> bool {
+        !self.has("project") && !self.has("emit")
     }
 
     /// What initial values and totals are of: the carry, or else the state.
     pub fn initial(&self) -> &ElementType {
         self.carry.as_ref().map_or(&self.state, |carry| &carry.ty)
+    }
+
+    /// Whether it works with floats, in its elements or within its functions. Where it only may, it does.
+    #[doc(hidden)]
+    pub fn has_floats(&self) -> bool {
+        let functions = || self.functions.iter().chain(&self.helpers);
+        let types = functions().flat_map(|function| function.parameters.iter().map(|(_, ty)| ty));
+        self.elements().chain(&self.parameters).chain(types).any(ElementType::has_floats)
+            || functions().flat_map(|function| &function.uses).any(|(part, _)| *part == "float_literal")
+            || functions().flat_map(|function| &function.body).any(Piece::has_floats)
     }
 
     /// Whether it may be applied to zeros in place of elements, if the results are not used: zeros are an element, and
@@ -191,6 +207,20 @@ pub enum Piece {
 }
 
 impl Piece {
+    /// Whether it names a type of floats.
+    fn has_floats(&self) -> bool {
+        match self {
+            Piece::Text(text) => ["f16", "f32", "f64"].iter().any(|float| text.contains(float)),
+            Piece::Type(ty) | Piece::Constant { ty, .. } => ty.has_floats(),
+            Piece::Struct { ty, fields, base } => {
+                ty.as_ref().is_some_and(ElementType::has_floats)
+                    || fields.iter().map(|(_, value)| value).chain(base).flatten().any(Piece::has_floats)
+            }
+            Piece::Divisor(value) => value.iter().any(Piece::has_floats),
+            Piece::Name(_) | Piece::Helper(_) | Piece::Line(_) => false,
+        }
+    }
+
     /// Adds the constants with names that it holds, but for those that are there already.
     fn add_constants<'p>(&'p self, constants: &mut Vec<(&'p ElementType, &'p [u8])>) {
         match self {

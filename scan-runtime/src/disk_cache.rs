@@ -73,7 +73,7 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// cache.clear()?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DiskCache {
     folder: PathBuf,
     limit: u64,

@@ -16,6 +16,8 @@ pub(crate) trait Erased: Send + Sync {
     /// The source, compared with the types.
     fn checked_source(&self) -> Result<OpSource, Error>;
     fn parameters(&self) -> Parameters;
+    /// See [`ScanOp::rounds`].
+    fn rounds(&self) -> bool;
     /// The bytes of the identity.
     fn identity(&self) -> Option<Vec<u8>>;
     /// The bytes of the carry before the first element, where there is no initial value.
@@ -53,6 +55,10 @@ impl<Op: ScanOp> Erased for Op {
 
     fn parameters(&self) -> Parameters {
         ScanOp::parameters(self)
+    }
+
+    fn rounds(&self) -> bool {
+        ScanOp::rounds(self)
     }
 
     fn identity(&self) -> Option<Vec<u8>> {

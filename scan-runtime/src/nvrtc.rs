@@ -9,16 +9,25 @@
 //! A device that is later than NVRTC knows runs code of an earlier architecture: machine code of its own major number,
 //! which it executes, else PTX, which the driver compiles. A warning says so. A driver that is older than NVRTC loads its
 //! machine code where both are of one major version of CUDA; else [`Error::DriverOlder`] says which of the two to change.
+//!
+//! A process that ends while another thread compiles waits for that thread, for a minute at most: it would crash
+//! otherwise. After that nothing is compiled any more; a thread that still asks for it gets [`Error::NvrtcUnusable`].
 
+mod at_exit;
 mod library;
 
 use std::{
     fmt,
-    path::PathBuf,
-    sync::{Mutex, Once, PoisonError},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, Once, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
+use at_exit::Use;
+pub(crate) use at_exit::{Making, is_ending};
 pub use library::NvrtcError;
 use library::{NAMES, Nvrtc, by_name};
 use scan_codegen::{Architecture, KernelSource};
@@ -110,7 +119,21 @@ fn load() -> Result<&'static Nvrtc, Error> {
         Location::File(path) => span.record("library", tracing::field::display(path.display())),
         Location::Loader => span.record("library", "where the loader looks"),
     };
-    Ok(*loaded.insert(Box::leak(Box::new(Nvrtc::load(&location)?))))
+    let nvrtc = using(|| Nvrtc::load(&location))?;
+    at_exit::register();
+    Ok(*loaded.insert(Box::leak(Box::new(nvrtc))))
+}
+
+/// Uses NVRTC; the [end of the process](at_exit) waits for it.
+fn using<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let Some(_use) = Use::begin() else {
+        let path = match locate()? {
+            Location::File(path) => path,
+            Location::Loader => PathBuf::from(NAMES[0]),
+        };
+        return Err(Error::NvrtcUnusable { path, reason: "the process is ending".to_owned(), source: None });
+    };
+    work()
 }
 
 /// The version of the NVRTC that is found, as (major, minor).
@@ -119,7 +142,8 @@ fn load() -> Result<&'static Nvrtc, Error> {
 ///
 /// [`Error::NoNvrtc`], [`Error::NvrtcUnusable`] and [`Error::Nvrtc`].
 pub fn version() -> Result<(u32, u32), Error> {
-    load()?.version()
+    let nvrtc = load()?;
+    using(|| nvrtc.version())
 }
 
 /// The architectures that the NVRTC that is found compiles for, oldest first.
@@ -128,7 +152,8 @@ pub fn version() -> Result<(u32, u32), Error> {
 ///
 /// Those of [`version`].
 pub fn architectures() -> Result<Vec<Architecture>, Error> {
-    let mut architectures = load()?.architectures()?;
+    let nvrtc = load()?;
+    let mut architectures = using(|| nvrtc.architectures())?;
     architectures.sort();
     Ok(architectures)
 }
@@ -198,6 +223,33 @@ pub fn cached_for_device(
     obtain((source, operator, device), cache, &[EXACT, EARLIER], compile)
 }
 
+/// The code for a device that a cache has; `None` where it must be compiled. NVRTC is not loaded to learn its version,
+/// unless the system's loader finds it: then the cache does not know it.
+pub(crate) fn stored_for_device(
+    source: &KernelSource,
+    operator: &str,
+    device: Architecture,
+    cache: &DiskCache,
+) -> Option<Cached> {
+    let start = Instant::now();
+    let span = timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
+    let version = match locate().ok()? {
+        Location::File(path) => known_version(cache, &version_entry(&path)?)?,
+        Location::Loader => version().ok()?,
+    };
+    let key = key(source, device);
+    let cubin = [EXACT, EARLIER].iter().find_map(|kind| cache.load(&entry_of(&key, version, kind)));
+    span.record("hit", cubin.is_some()).record("bytes", cubin.as_ref().map_or(0, Vec::len));
+    let cubin = cubin?;
+    let disk = DiskStats { hits: 1, bytes_read: cubin.len() as u64, time: start.elapsed(), ..DiskStats::default() };
+    Some(Cached { cubin, compile_time: None, disk })
+}
+
+/// The name of the entry of this kind, of the source with this [key].
+fn entry_of(key: &Key, (major, minor): (u32, u32), kind: &str) -> Key {
+    blake3::hash(format!("{kind} of {key} by NVRTC {major}.{minor}").as_bytes())
+}
+
 /// An entry of one of these kinds from the cache, or else what `compile` gives, with its kind.
 fn obtain(
     (source, operator, architecture): (&KernelSource, &str, Architecture),
@@ -213,9 +265,9 @@ fn obtain(
         let start = Instant::now();
         let span =
             timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
-        let (major, minor) = version_by(cache)?;
+        let version = version_by(cache)?;
         let key = key(source, architecture);
-        let key = move |kind: &str| blake3::hash(format!("{kind} of {key} by NVRTC {major}.{minor}").as_bytes());
+        let key = move |kind: &str| entry_of(&key, version, kind);
         let find = || kinds.iter().find_map(|kind| cache.load(&key(kind)));
         // What is not there may be there once this process has its turn.
         let found = find().or_else(|| {
@@ -252,26 +304,30 @@ fn obtain(
 /// library (a quarter of a second).
 fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
     let Location::File(path) = locate()? else { return version() };
-    let identity = || {
-        let (path, metadata) = (path.canonicalize().ok()?, path.metadata().ok()?);
-        let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-        Some(blake3::hash(format!("version of {} {} {modified:?}", path.display(), metadata.len()).as_bytes()))
-    };
-    let Some(key) = identity() else { return version() };
-    let known = || {
-        let [a, b, c, d, e, f, g, h] = <[u8; 8]>::try_from(cache.load(&key)?).ok()?;
-        Some((u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])))
-    };
-    if let Some(version) = known() {
+    let Some(key) = version_entry(&path) else { return version() };
+    if let Some(version) = known_version(cache, &key) {
         return Ok(version);
     }
     let turn = cache.turn(&key);
-    if let Some(version) = turn.as_ref().and_then(|_| known()) {
+    if let Some(version) = turn.as_ref().and_then(|_| known_version(cache, &key)) {
         return Ok(version);
     }
     let (major, minor) = version()?;
     cache.store(&key, &[major.to_le_bytes(), minor.to_le_bytes()].concat());
     Ok((major, minor))
+}
+
+/// The entry that holds the version of the library at a path.
+fn version_entry(path: &Path) -> Option<Key> {
+    let (path, metadata) = (path.canonicalize().ok()?, path.metadata().ok()?);
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(blake3::hash(format!("version of {} {} {modified:?}", path.display(), metadata.len()).as_bytes()))
+}
+
+/// The version that an entry holds.
+fn known_version(cache: &DiskCache, entry: &Key) -> Option<(u32, u32)> {
+    let [a, b, c, d, e, f, g, h] = <[u8; 8]>::try_from(cache.load(entry)?).ok()?;
+    Some((u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])))
 }
 
 /// Loads the compiler and sets it up for a device. The first kernel that it compiles in a process takes a few hundredths
@@ -281,7 +337,23 @@ pub(crate) fn warm_up(device: Architecture) -> Result<(), Error> {
     let _span = timed(tracing::debug_span!("warm_up_nvrtc", architecture = %target, microseconds = Empty));
     let text = "extern \"C\" __global__ void nothing() {}\n";
     let (nvrtc, _compiling) = (load()?, compiling());
-    target.of(&nvrtc.translate((text, "nothing.cu"), &[], "nothing", &target.to_string())?).map(drop)
+    using(|| target.of(&nvrtc.translate((text, "nothing.cu"), &[], "nothing", &target.to_string())?))?;
+    has_compiled();
+    Ok(())
+}
+
+/// Whether NVRTC has compiled in this process, and so made all objects that live until the end of the process.
+static IS_SET_UP: AtomicBool = AtomicBool::new(false);
+
+fn has_compiled() {
+    at_exit::register();
+    IS_SET_UP.store(true, Ordering::Release);
+}
+
+/// Loads the compiler and sets it up, if this process has not compiled yet. From then on the process may end while
+/// another thread compiles.
+pub(crate) fn set_up(device: Architecture) -> Result<(), Error> {
+    if IS_SET_UP.load(Ordering::Acquire) { Ok(()) } else { warm_up(device) }
 }
 
 /// What a source is compiled to.
@@ -384,8 +456,11 @@ fn compile_to(target: Target, source: &KernelSource, operator: &str) -> Result<C
         microseconds = Empty
     ));
     let _compiling = compiling();
-    let program = nvrtc.translate((&source.text, &source.name), &source.options, operator, &target.to_string())?;
-    let code = Compiled { log: program.log()?, cubin: target.of(&program)? };
+    let code = using(|| {
+        let program = nvrtc.translate((&source.text, &source.name), &source.options, operator, &target.to_string())?;
+        Ok(Compiled { log: program.log()?, cubin: target.of(&program)? })
+    })?;
+    has_compiled();
     span.record("cubin_bytes", code.cubin.len());
     compiled();
     Ok(code)

@@ -329,7 +329,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// ```
     pub fn deterministic(mut self) -> Self {
         self.options.overrides.get_or_insert_default().deterministic = true;
-        self
+        self.with_any_grouping(false)
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something; what was asked for
@@ -497,6 +497,39 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     }
 }
 
+/// The side of calls over host memory.
+impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
+    /// Allows results whose last bits differ from run to run, where floats are rounded: the CPU then runs calls over
+    /// host memory whose kernels must still be compiled, as it does without being asked where both sides give the same
+    /// bits ([`HostMemory::Faster`](crate::HostMemory::Faster)). It groups elements in another way than the kernels. Of
+    /// this and [`deterministic`](Scan::deterministic), the last call counts.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let sums = Scanner::new()?.scan(ops::sum::<f32>()).any_grouping();
+    /// assert_eq!(sums.run(&[0.5, 0.25])?, [0.5, 0.75]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn any_grouping(mut self) -> Self {
+        if let Some(overrides) = &mut self.options.overrides {
+            overrides.deterministic = false;
+        }
+        self.with_any_grouping(true)
+    }
+
+    #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "there is one side"))]
+    fn with_any_grouping(mut self, any_grouping: bool) -> Self {
+        #[cfg(feature = "cuda")]
+        {
+            self.options.estimate = self.options.estimate.map(|estimate| estimate.with_any_grouping(any_grouping));
+        }
+        #[cfg(not(feature = "cuda"))]
+        let _ = any_grouping;
+        self
+    }
+}
+
 /// How a total alone is made.
 impl<Op: ScanOp> Reduce<Op> {
     /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU, nor for a
@@ -537,7 +570,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// What would run on the GPU: on this scanner's device, or, where there is none, on an
     /// [H200](scan_codegen::DeviceLimits::H200) or [what the scanner was made for](Scanner::cpu_for). The plans name it. There is a
     /// plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends on what kind of heads there are,
-    /// not on the heads.
+    /// not on the heads. Whether a call over host memory runs there is what [`backend_for`](Scan::backend_for) says.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -44,6 +44,11 @@ pub struct Scanner {
 /// The CPU, where it was chosen and nothing is said about a device.
 pub(crate) static CPU: Engine = Engine::cpu(None, DeviceLimits::H200);
 
+/// The CPU in place of a device, for a call whose kernels are being compiled.
+#[cfg(feature = "cuda")]
+pub(crate) static MEANWHILE: Engine =
+    Engine::Cpu { reason: None, while_compiling: true, limits: DeviceLimits::H200, notes: None };
+
 /// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
 pub(crate) enum Engine {
@@ -51,6 +56,7 @@ pub(crate) enum Engine {
     Cuda(Box<CudaDevice>),
     Cpu {
         reason: Option<Arc<Error>>,
+        while_compiling: bool,
         limits: DeviceLimits,
         /// What a device would load, if that is recorded.
         #[cfg(feature = "cuda")]
@@ -79,6 +85,8 @@ pub enum Backend {
         threads: usize,
         /// Why no CUDA device is used; `None` if the CPU was chosen.
         reason: Option<Arc<Error>>,
+        /// Whether it runs a call in place of a CUDA device, while the kernels that the call needs are compiled.
+        while_compiling: bool,
     },
 }
 
@@ -90,10 +98,28 @@ pub enum Backend {
 pub enum HostMemory {
     /// On the GPU or on the CPU, whichever is estimated to take less time, copies included. That is decided once in each
     /// call, as a function of the operator, the elements that it combines, the bytes that a GPU is given and gives, which
-    /// of them are [page-locked](crate::PageLocked), and the number of threads. So the same call on the same machine takes
-    /// the same side in every run. A handle has one side for all of its runs, by its maximum length in ordinary memory.
-    /// Whether kernels must still be compiled does not count. That is the default of
+    /// of them are [page-locked](crate::PageLocked), and the number of threads. So the same call on the same machine
+    /// takes the same side in every run, but for first calls that give the same bits on either side. A handle has one
+    /// side for all of its runs, by its maximum length in ordinary memory. That is the default of
     /// [`Scanner::new`](crate::Scanner::new).
+    ///
+    /// # First calls
+    ///
+    /// A first call on the GPU needs kernels that may have to be compiled. Where both sides give the same bits, the CPU
+    /// runs such a call at once, one thread compiles the kernels in the background, and later calls take the GPU:
+    /// [`Scan::backend_for`](crate::Scan::backend_for) says where a call runs now. Both sides give the same bits for
+    /// operators that work with integers alone, or only compare floats and give them as they are. (In a debug build a
+    /// plain `+` of integers that overflows is an error on the CPU, and wraps around on the GPU.) Where floats are
+    /// rounded, a call waits for the compiler and takes its side in every run, unless
+    /// [`Scan::any_grouping`](crate::Scan::any_grouping) allows either side.
+    ///
+    /// These wait for the compiler, too: calls for which the CPU is estimated to take longer than it (0.25 s), handles
+    /// that are prepared, and calls whose kernels could not be compiled in the background: a warning says so, and they
+    /// compile again and return the error. The first call of a process that compiles in the background may load the
+    /// compiler first, which takes some hundredths of a second.
+    ///
+    /// A process that ends waits for the compilation that is under way, so that the kernels are on disk for the next
+    /// process.
     #[default]
     Faster,
     /// On the GPU: the default where a device is named, as by [`Scanner::cuda`](crate::Scanner::cuda).
@@ -104,6 +130,7 @@ impl Engine {
     const fn cpu(reason: Option<Arc<Error>>, limits: DeviceLimits) -> Self {
         Engine::Cpu {
             reason,
+            while_compiling: false,
             limits,
             #[cfg(feature = "cuda")]
             notes: None,
@@ -119,7 +146,10 @@ impl Engine {
                 architecture: device.limits.architecture,
                 host_memory: device.sides.host_memory(),
             },
-            Engine::Cpu { reason, .. } => Backend::Cpu { threads: cpu::threads(), reason: reason.clone() },
+            Engine::Cpu { reason, while_compiling, .. } => {
+                let (reason, while_compiling) = (reason.clone(), *while_compiling);
+                Backend::Cpu { threads: cpu::threads(), reason, while_compiling }
+            }
         }
     }
 }
@@ -134,8 +164,11 @@ impl fmt::Display for Backend {
                     HostMemory::OnDevice => Ok(()),
                 }
             }
-            Backend::Cpu { threads, reason } => {
+            Backend::Cpu { threads, reason, while_compiling } => {
                 write!(f, "CPU, {threads} thread{}", if *threads == 1 { "" } else { "s" })?;
+                if *while_compiling {
+                    write!(f, ", while the kernel for the CUDA device is compiled")?;
+                }
                 match reason.as_deref() {
                     None => Ok(()),
                     // The full message has the remedy; one line has room for the cause only.
@@ -236,7 +269,8 @@ impl Scanner {
     #[cfg(feature = "cuda")]
     /// A scanner on the CPU that notes what a device with these limits would load.
     pub(crate) fn recorded(limits: DeviceLimits) -> Self {
-        Scanner::on(Engine::Cpu { reason: None, limits, notes: Some(Notes::default()) })
+        let notes = Some(Notes::default());
+        Scanner::on(Engine::Cpu { reason: None, while_compiling: false, limits, notes })
     }
 
     #[cfg(feature = "cuda")]

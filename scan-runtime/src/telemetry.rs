@@ -19,8 +19,16 @@
 //! | `transfer` | trace | copies between host and device memory; those to the host wait for the work before them | `to` (`device` or `host`), `bytes` |
 //! | `cpu` | trace | a scan or a reduction on the CPU | `operator` (its Rust type), `len` |
 //!
-//! Spans nest: `compile` is within `cubin`, for example. There are two events, warnings: compiled kernels cannot
-//! be kept on disk, and NVRTC does not compile for the device, which runs code of an earlier architecture then.
+//! Spans nest: `compile` is within `cubin`, for example. Those of kernels that are compiled in the background go to the
+//! subscriber of the first call that needs them, from another thread and outside of the call's spans.
+//!
+//! | event | level | fields |
+//! |---|---|---|
+//! | compiled kernels cannot be kept on disk | warn | `folder`, `reason` |
+//! | another process has compiled a kernel for too long, which is compiled here, too | warn | `file`, `seconds` |
+//! | NVRTC does not compile for the device, which runs code of an earlier architecture | warn | `device`, `target` |
+//! | kernels could not be compiled in the background | warn | `operator`, `plan`, `reason` |
+//! | the CPU runs a call over host memory [while its kernels are compiled](crate::HostMemory::Faster) | debug | `operator` (its Rust type), `len` |
 //!
 //! Two ways need no subscriber. [`spent`](spent()) counts what the calls in a closure allocated, copied, launched and
 //! compiled. [`Scanner::cache_stats`](crate::Scanner::cache_stats) counts all that the process has compiled, read and

@@ -294,7 +294,7 @@ pub mod totals;
 pub mod transducers;
 pub mod words;
 
-pub use nvrtc::nvrtc;
+pub use nvrtc::{find_or_fetch as find_nvrtc, nvrtc};
 pub use scan_emulator::target_dir;
 
 use operators::TestOperator;

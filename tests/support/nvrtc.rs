@@ -32,7 +32,8 @@ pub fn nvrtc() -> Result<PathBuf, String> {
     .clone()
 }
 
-fn find_or_fetch() -> Result<PathBuf, String> {
+/// The path of the library, or its name, as of [`nvrtc`], but it is not opened.
+pub fn find_or_fetch() -> Result<PathBuf, String> {
     match locate() {
         // One of CUDA 12 may not know the newest architectures.
         Ok(Location::File(file)) if file.file_name().is_some_and(|name| name == LIBRARY) => return Ok(file),

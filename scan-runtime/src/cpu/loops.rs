@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use scan_codegen::{ElementKind, ElementType, Primitive};
+use scan_codegen::ElementType;
 
 use super::{
     Order, caught,
@@ -887,19 +887,8 @@ unsafe fn forward<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
     }
 }
 
+/// Whether there is a float in one of them: then the grouping shows in the bits.
 #[inline(never)]
 fn any_floats(layouts: &[fn() -> ElementType]) -> bool {
-    layouts.iter().any(|layout| has_floats(&layout()))
-}
-
-/// Whether there is a float in it: then the grouping shows in the bits.
-fn has_floats(ty: &ElementType) -> bool {
-    match &ty.kind {
-        ElementKind::Primitive(primitive) => {
-            matches!(primitive, Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64)
-        }
-        ElementKind::Struct(fields) => fields.iter().any(|field| has_floats(&field.ty)),
-        ElementKind::Array { item, .. } => has_floats(item),
-        _ => false,
-    }
+    layouts.iter().any(|layout| layout().has_floats())
 }

@@ -113,6 +113,12 @@ impl Stores {
     }
 }
 
+/// What determines the machine code of a source, up to the compiler that makes it.
+pub(super) fn key_of(source: &KernelSource, architecture: Architecture, stores: &Stores) -> blake3::Hash {
+    let key = nvrtc::key(source, architecture);
+    if stores.as_ptx { blake3::hash(format!("PTX of {key}").as_bytes()) } else { key }
+}
+
 /// The machine code of a source. Each is made once per process.
 pub(super) fn cubin(
     source: &KernelSource,
@@ -120,6 +126,36 @@ pub(super) fn cubin(
     plan: &AnyPlan,
     architecture: Architecture,
     stores: &Stores,
+) -> Result<Arc<Vec<u8>>, Error> {
+    let key = key_of(source, architecture, stores);
+    once(key, operator, architecture, || make(source, operator, plan, architecture, stores))
+}
+
+/// The same of a source that need not be compiled; `None` if it must be.
+pub(super) fn stored(
+    source: &KernelSource,
+    operator: &str,
+    architecture: Architecture,
+    stores: &Stores,
+) -> Result<Option<Arc<Vec<u8>>>, Error> {
+    let key = key_of(source, architecture, stores);
+    let known = lock(&CUBINS).slots.get(&key).and_then(|slot| slot.get().cloned());
+    if known.is_some() {
+        return Ok(known);
+    }
+    let disk = stores.disk.as_ref().filter(|_| !stores.as_ptx);
+    let on_disk = || nvrtc::stored_for_device(source, operator, architecture, disk?);
+    let found = precompiled(source, architecture, stores)
+        .or_else(|| Some(counted(on_disk()?, architecture, || operator.to_owned())));
+    found.map(|found| once(key, operator, architecture, || Ok(found))).transpose()
+}
+
+/// Machine code, made by `make` unless this process has it.
+fn once(
+    key: blake3::Hash,
+    operator: &str,
+    architecture: Architecture,
+    make: impl FnOnce() -> Result<(Vec<u8>, &'static str), Error>,
 ) -> Result<Arc<Vec<u8>>, Error> {
     let span = timed(tracing::debug_span!(
         "cubin",
@@ -129,12 +165,10 @@ pub(super) fn cubin(
         bytes = Empty,
         microseconds = Empty
     ));
-    let key = nvrtc::key(source, architecture);
-    let key = if stores.as_ptx { blake3::hash(format!("PTX of {key}").as_bytes()) } else { key };
     let slot = lock(&CUBINS).slots.entry(key).or_default().clone();
     let mut from = "process";
     let cubin = slot.get_or_make(|| {
-        let (cubin, maker) = make(source, operator, plan, architecture, stores)?;
+        let (cubin, maker) = make()?;
         from = maker;
         Ok(cubin)
     })?;
@@ -145,6 +179,15 @@ pub(super) fn cubin(
     Ok(cubin.clone())
 }
 
+/// Machine code that was compiled ahead of time, and that origin.
+fn precompiled(source: &KernelSource, architecture: Architecture, stores: &Stores) -> Option<(Vec<u8>, &'static str)> {
+    let mut precompiled = stores.precompiled.iter().filter(|_| !stores.as_ptx);
+    let cubin = precompiled.find_map(|kernels| kernels.cubin(source, architecture))?;
+    let stats = &mut lock(&CUBINS).stats;
+    (stats.misses, stats.precompiled) = (stats.misses + 1, stats.precompiled + 1);
+    Some((cubin.to_vec(), "precompiled"))
+}
+
 /// Machine code that this process does not have yet, and its origin.
 fn make(
     source: &KernelSource,
@@ -153,12 +196,8 @@ fn make(
     architecture: Architecture,
     stores: &Stores,
 ) -> Result<(Vec<u8>, &'static str), Error> {
-    let mut precompiled = stores.precompiled.iter().filter(|_| !stores.as_ptx);
-    let precompiled = precompiled.find_map(|kernels| kernels.cubin(source, architecture));
-    if let Some(cubin) = precompiled {
-        let stats = &mut lock(&CUBINS).stats;
-        (stats.misses, stats.precompiled) = (stats.misses + 1, stats.precompiled + 1);
-        return Ok((cubin.to_vec(), "precompiled"));
+    if let Some(found) = precompiled(source, architecture, stores) {
+        return Ok(found);
     }
     let made = match stores.as_ptx {
         true => {
@@ -178,19 +217,19 @@ fn make(
         }
         other => other,
     })?;
+    Ok(counted(made, architecture, || format!("{operator}: {plan}")))
+}
+
+/// Counts machine code that was compiled or read, and gives it with its origin.
+fn counted(made: nvrtc::Cached, architecture: Architecture, name: impl FnOnce() -> String) -> (Vec<u8>, &'static str) {
     let stats = &mut lock(&CUBINS).stats;
     stats.misses += 1;
     stats.disk += made.disk;
-    if let Some(compile_time) = made.compile_time {
-        stats.compile_time += compile_time;
-        stats.modules.push(CompiledModule {
-            name: format!("{operator}: {plan}"),
-            architecture,
-            compile_time,
-            cubin_bytes: made.cubin.len(),
-        });
-    }
-    Ok((made.cubin, if made.compile_time.is_some() { "compiler" } else { "disk" }))
+    let Some(compile_time) = made.compile_time else { return (made.cubin, "disk") };
+    stats.compile_time += compile_time;
+    let cubin_bytes = made.cubin.len();
+    stats.modules.push(CompiledModule { name: name(), architecture, compile_time, cubin_bytes });
+    (made.cubin, "compiler")
 }
 
 impl AddAssign for DiskStats {

@@ -8,11 +8,12 @@
 
 use std::{any::TypeId, sync::Arc};
 
-use scan_codegen::{ColumnLayout, OpSource, ShortTable};
+use scan_codegen::{ColumnLayout, KernelSource, OpSource, ShortTable};
 use tracing::field::Empty;
 
 use super::{
     CudaDevice,
+    any_plan::AnyPlan,
     cubins::{count_hit, cubin},
     loaded::Kernels,
     named,
@@ -93,7 +94,7 @@ impl CudaDevice {
         if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }
 
-    fn ranges_of(&self, op: &dyn Erased, task: &Task) -> Result<Arc<Ranges>, Error> {
+    pub(super) fn ranges_of(&self, op: &dyn Erased, task: &Task) -> Result<Arc<Ranges>, Error> {
         let key = KernelsKey::new(op, task);
         let known = read(&self.kernels).get(&key).cloned();
         let slot = known.unwrap_or_else(|| write(&self.kernels).entry(key).or_default().clone());
@@ -110,21 +111,30 @@ impl CudaDevice {
             is_new = true;
             let source = plan.render(operator)?;
             let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
-            let span = timed(tracing::debug_span!(
-                "load",
-                operator = operator.name,
-                bytes = cubin.len(),
-                kernels = plan.kernels().len(),
-                microseconds = Empty
-            ));
-            let kernels = Kernels::load(self, plan.clone(), operator, &source, &cubin);
-            drop(span);
-            kernels
+            self.load(operator, plan, &source, &cubin)
         })?;
         if !is_new {
             count_hit();
         }
         Ok(kernels.clone())
+    }
+
+    /// Loads the kernels of a plan, whose machine code is there.
+    pub(super) fn load(
+        &self,
+        operator: &OpSource,
+        plan: &AnyPlan,
+        source: &KernelSource,
+        cubin: &[u8],
+    ) -> Result<Kernels, Error> {
+        let _span = timed(tracing::debug_span!(
+            "load",
+            operator = operator.name,
+            bytes = cubin.len(),
+            kernels = plan.kernels().len(),
+            microseconds = Empty
+        ));
+        Kernels::load(self, plan.clone(), operator, source, cubin)
     }
 
     /// Drops the kernels for a task with `op`; those in use stay until they are no longer used.

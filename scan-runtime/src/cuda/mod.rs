@@ -2,6 +2,7 @@
 //! says.
 
 mod any_plan;
+mod background;
 mod chunks;
 mod cubins;
 mod device;
@@ -11,6 +12,7 @@ mod loaded;
 mod locked;
 mod made;
 mod memory;
+mod needed;
 mod panics;
 mod ranges;
 mod staging;
@@ -28,6 +30,7 @@ pub(crate) use loaded::Kernels;
 pub(crate) use locked::{LockedMemory, is_page_locked};
 pub(crate) use memory::DeviceMemory;
 use memory::out_of_memory_or;
+pub(crate) use needed::Needed;
 pub(crate) use panics::named;
 pub(crate) use ranges::{machine_code, sources};
 pub use staging::Staging;

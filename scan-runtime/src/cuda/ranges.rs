@@ -1,6 +1,9 @@
 //! The plans of tasks: one for each range of lengths.
 
-use std::{sync::Arc, thread};
+use std::{
+    sync::{Arc, OnceLock},
+    thread,
+};
 
 use scan_codegen::{
     ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, ScanSpec, Tuned,
@@ -33,6 +36,8 @@ pub(super) struct Range {
     pub(super) plan: AnyPlan,
     /// Its kernels, loaded by the first call that needs them.
     pub(super) kernels: Made<Kernels>,
+    /// The key of their machine code, if that has been asked for in the background.
+    pub(super) asked: OnceLock<blake3::Hash>,
 }
 
 impl Ranges {
@@ -105,13 +110,13 @@ impl Ranges {
 impl Range {
     /// For all lengths.
     fn for_all(plan: AnyPlan) -> Self {
-        Range { from: 0, plan, kernels: Made::default() }
+        Range { from: 0, plan, kernels: Made::default(), asked: OnceLock::new() }
     }
 }
 
 impl From<&Plan> for Range {
     fn from(plan: &Plan) -> Self {
-        Range { from: plan.from, plan: AnyPlan::Scan(Box::new(plan.clone())), kernels: Made::default() }
+        Range { from: plan.from, ..Range::for_all(AnyPlan::Scan(Box::new(plan.clone()))) }
     }
 }
 

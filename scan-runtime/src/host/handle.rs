@@ -53,6 +53,19 @@ impl<Op: ScanOp> HostHandle<Op> {
     }
 }
 
+/// Arrays like these as kernels see them. Places are followed by the host: to kernels such arrays are slices.
+pub(super) fn followed<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>() -> Layouts {
+    let followed = |kinds: &[ArrayKind]| {
+        let is_computed = kinds.iter().any(|kind| kind.is_computed());
+        let kind = |kind: &ArrayKind| match kind {
+            ArrayKind::NoMemory if !is_computed => ArrayKind::NoMemory,
+            _ => ArrayKind::Slice,
+        };
+        ArrayKinds::new(kinds.iter().map(kind))
+    };
+    arrays::<Op, I, O>().with_kinds(followed(I::KINDS), followed(O::KINDS))
+}
+
 impl<'a, Op: ScanOp> HostCall<'a, Op> {
     /// A run of a handle.
     pub(crate) fn of_handle(handle: &'a HostHandle<Op>) -> Self {
@@ -69,7 +82,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         self.prepare_over(cost, self.options.layouts, asked, max_len)
     }
 
-    /// Prepares runs over arrays like these. Places are followed by the host: to kernels such arrays are slices.
+    /// Prepares runs over arrays like these.
     pub(super) fn prepare_like<I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(
         &self,
         input: &I,
@@ -77,15 +90,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         asked: Totals,
         max_len: usize,
     ) -> Result<HostHandle<Op>, Error> {
-        let followed = |kinds: &[ArrayKind]| {
-            let is_computed = kinds.iter().any(|kind| kind.is_computed());
-            let kind = |kind: &ArrayKind| match kind {
-                ArrayKind::NoMemory if !is_computed => ArrayKind::NoMemory,
-                _ => ArrayKind::Slice,
-            };
-            ArrayKinds::new(kinds.iter().map(kind))
-        };
-        let layouts = arrays::<Op, I, O>().with_kinds(followed(I::KINDS), followed(O::KINDS));
+        let layouts = followed::<Op, I, O>();
         let of_shape = self.of_shape(input, Some(output))?;
         of_shape.as_ref().unwrap_or(self).prepare_over(self.cost_of::<I, O>(max_len), layouts, asked, max_len)
     }

@@ -8,6 +8,8 @@ mod device;
 mod handle;
 #[cfg(feature = "cuda")]
 mod kernels_like;
+#[cfg(feature = "cuda")]
+mod meanwhile;
 mod memory;
 mod plan;
 #[cfg(feature = "cuda")]

@@ -4,7 +4,10 @@ use crate::{
     Backend, Error, Host, Outcome, Prefixes, Prepared, Run, Scan, ScanElement, ScanOp,
     arrays::{Input, Output, Shape},
     call::Totals,
-    host::HostCall,
+    host::{
+        HostCall,
+        cost::{Cost, Kernels},
+    },
 };
 
 /// Ways to run over host memory. On a GPU, a run copies to the device, scans there, copies back, and waits. More than
@@ -94,7 +97,8 @@ impl<Op: ScanOp> Scan<Op> {
     /// # Errors
     ///
     /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a
-    /// GPU leaves each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
+    /// GPU leaves each chunk as it was or scanned, but where the device is lost while results are copied back
+    /// ([`Error::ContextLost`]): then each element is. Otherwise an error leaves the buffer as it was.
     #[inline]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
@@ -108,7 +112,9 @@ impl<Op: ScanOp> Scan<Op> {
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Where a run over slices of `len` elements in ordinary host memory takes place: on the scanner's
     /// [backend](crate::Scanner::backend), or on the CPU where that is estimated to take less time and the scanner
-    /// [may choose](crate::HostMemory), which says what else counts. [`Run::backend_for`] is the same with segments.
+    /// [may choose](crate::HostMemory), which says what else counts. Where the CPU would run it only until its kernels
+    /// are compiled, that is said: `CPU, 16 threads, while the kernel for the CUDA device is compiled`. To ask compiles
+    /// nothing. [`Run::backend_for`] is the same with segments.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -118,13 +124,15 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn backend_for(&self, len: usize) -> Backend {
-        self.host_call().backend_for(len)
+        self.host_call().backend_for(R::TOTALS, len)
     }
 }
 
 impl<Op: ScanOp> HostCall<'_, Op> {
-    fn backend_for(&self, len: usize) -> Backend {
-        self.engine(self.cost_of::<&[Op::Input], &mut [Op::Output]>(len)).backend()
+    fn backend_for(&self, asked: Totals, len: usize) -> Backend {
+        let kernels = Some(Kernels { totals: self.wanted(asked), layouts: self.options.layouts });
+        let cost = Cost { kernels, ..self.cost_of::<&[Op::Input], &mut [Op::Output]>(len) };
+        self.would_be_engine(cost).backend()
     }
 }
 
@@ -143,7 +151,7 @@ impl<Op: ScanOp, R: Outcome> Run<'_, Op, Host, R> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn backend_for(&self, len: usize) -> Backend {
-        self.call.backend_for(len)
+        self.call.backend_for(R::TOTALS, len)
     }
 }
 

@@ -10,8 +10,8 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use super::{HostCall, cost::Cost};
-use crate::{HostMemory, ScanOp, cpu, cuda::CudaDevice, erased::Erased};
+use super::{HostCall, cost::Cost, meanwhile::gives_same_bits};
+use crate::{HostMemory, ScanOp, cuda::CudaDevice, erased::Erased};
 
 /// What a device's scanners know about operators.
 #[derive(Debug)]
@@ -21,10 +21,15 @@ pub(crate) struct Sides {
     estimates: RwLock<HashMap<TypeId, Estimate>>,
 }
 
-/// The estimate for an operator: the nanoseconds that a thread takes for an element.
+/// The estimate for an operator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
+    /// The nanoseconds that a thread takes for an element.
     nanoseconds: f32,
+    /// Whether both sides give the same bits.
+    same_bits: bool,
+    /// Whether the caller allows bits that depend on the side.
+    any_grouping: bool,
 }
 
 impl Sides {
@@ -43,8 +48,9 @@ impl Sides {
         }
         let known = self.estimates.read().unwrap_or_else(PoisonError::into_inner).get(&op.id()).copied();
         Some(known.unwrap_or_else(|| {
-            let instructions = scan_codegen::instructions_of_an_element(&op.source());
-            let estimate = Estimate::of(instructions);
+            let source = op.source();
+            let instructions = scan_codegen::instructions_of_an_element(&source);
+            let estimate = Estimate { same_bits: gives_same_bits(op, &source), ..Estimate::of(instructions) };
             self.estimates.write().unwrap_or_else(PoisonError::into_inner).insert(op.id(), estimate);
             estimate
         }))
@@ -95,11 +101,22 @@ const SHARED: f64 = 0.73;
 
 impl Estimate {
     fn of(instructions: u64) -> Self {
-        Estimate { nanoseconds: 0.11 * (instructions as f32).powf(0.88) }
+        let nanoseconds = 0.11 * (instructions as f32).powf(0.88);
+        Estimate { nanoseconds, same_bits: false, any_grouping: false }
+    }
+
+    /// The same where the caller allows bits that depend on the side, or does not.
+    pub(crate) fn with_any_grouping(self, any_grouping: bool) -> Self {
+        Estimate { any_grouping, ..self }
+    }
+
+    /// Whether the side may differ from run to run.
+    pub(super) fn allows_either_side(self) -> bool {
+        self.same_bits || self.any_grouping
     }
 
     /// The microseconds for so many elements: on one thread, or on `threads` of them that make `passes` over them.
-    fn on_cpu(self, elements: usize, passes: f64, threads: usize) -> f64 {
+    pub(super) fn on_cpu(self, elements: usize, passes: f64, threads: usize) -> f64 {
         let alone = elements as f64 * f64::from(self.nanoseconds) / 1e3;
         alone.min(SHARING + passes * alone / (SHARED * threads as f64))
     }
@@ -115,8 +132,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// Whether the CPU is estimated to take less time for this call than the device.
     pub(super) fn is_faster_on_cpu(&self, device: &CudaDevice, cost: Cost<'_>) -> bool {
         let Some(estimate) = self.options.estimate else { return false };
-        let passes = if self.options.reduction.is_some() { 1.0 } else { 2.0 };
-        let on_cpu = estimate.on_cpu(cost.elements, passes, cpu::threads());
+        let on_cpu = self.on_cpu(estimate, cost);
         let page_locked = || {
             let mut bytes = 0_usize;
             let mut add = |at, count| {

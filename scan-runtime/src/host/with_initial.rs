@@ -10,7 +10,7 @@ use super::{
     HostCall,
     axis::{AxisLayout, CallAxis},
     call::{Wants, arrays, in_memory_order},
-    cost::{Cost, bytes},
+    cost::{Cost, Kernels, bytes},
 };
 use crate::{
     Error, Host, Results, ScanOp,
@@ -131,10 +131,13 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         if results.output_len() != count {
             return Err(Error::AxisGaps { shape: results.shape().to_vec() });
         }
-        let engine = self.engine(Cost {
+        let totals = self.wanted(R::ADDED);
+        let scanned = parts.scanned(totals == Totals::PerSegment);
+        let engine = scanned.engine(Cost {
             elements: parts.len,
             bytes: bytes::<Op, I, &mut [Op::Output]>(parts.items, count),
             slices: &|each| input.slices(each),
+            kernels: Kernels::of::<Op, I, &mut [Op::Output]>(totals),
         });
         let (output, totals) = self.with_totals::<R, _>(parts.len, |wants| {
             let input = input.hold(0, parts.lanes(engine, &wants))?;
@@ -166,13 +169,16 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
         let found = outputs.len()?;
         let parts = self.parts(inputs.len()?, found)?;
         let len = found.unwrap_or(parts.results.output_len());
-        let engine = self.engine(Cost {
+        let totals = self.wanted(R::ADDED);
+        let scanned = parts.scanned(totals == Totals::PerSegment);
+        let engine = scanned.engine(Cost {
             elements: parts.len,
             bytes: bytes::<Op, I, O>(parts.items, len),
             slices: &|each| {
                 input.slices(each);
                 output.slices(each);
             },
+            kernels: Kernels::of::<Op, I, O>(totals),
         });
         let ((), totals) = self.with_totals::<R, _>(parts.len, |wants| {
             let lanes = parts.lanes(engine, &wants);
@@ -215,17 +221,22 @@ impl<Op: ScanOp> Parts<'_, Op> {
         }
         // SAFETY: the caller vouches for the output.
         unsafe { self.write_initial(output)? };
-        let has_values = others.initial_values().is_some() || matches!(wants, Wants::PerSegment(_));
-        match others.along.known().filter(|along| along.is_one_row()) {
-            Some(along) if !has_values => {
-                let flat = HostCall { along: CallAxis::None, ..others.clone() };
-                let [_, first] = along.layout().firsts();
-                // SAFETY: as above; the results of the elements begin there.
-                unsafe { flat.run_memory(engine, Both { input, output: output.skip(first) }, self.len, layouts, wants) }
-            }
-            // SAFETY: as above.
-            _ => unsafe { others.run_memory(engine, Both { input, output }, self.len, layouts, wants) },
-        }
+        let scanned = self.scanned(matches!(wants, Wants::PerSegment(_)));
+        let first = match (others.along.known(), scanned.along.known()) {
+            (Some(along), None) => along.layout().firsts()[1],
+            _ => 0,
+        };
+        // SAFETY: as above; the results of the elements of one row begin there.
+        unsafe { scanned.run_memory(engine, Both { input, output: output.skip(first) }, self.len, layouts, wants) }
+    }
+
+    /// The scan of the elements: of one row it is one without an axis, unless that has values of its own.
+    fn scanned(&self, with_totals: bool) -> HostCall<'_, Op> {
+        let others = &self.others;
+        let is_one_row = others.along.known().is_some_and(|along| along.is_one_row());
+        let has_values = others.initial_values().is_some() || with_totals;
+        let along = if is_one_row && !has_values { CallAxis::None } else { others.along.clone() };
+        HostCall { along, ..others.clone() }
     }
 
     /// Writes the initial value of each column.

@@ -19,7 +19,8 @@ use std::{
 ///
 /// - What the operator, `lift` or `project` allocate, and what else the closure does. It is in
 ///   [`time`](Spent::time) only.
-/// - What other threads do at the same time, unless they work for a call of this thread. A thread that waits for
+/// - What other threads do at the same time, unless they work for a call of this thread. Kernels that are compiled in
+///   the background are not for a call: no call waits for them. A thread that waits for
 ///   another one to compile the same kernels counts nothing but the time.
 /// - In host memory: lists of segments and chunks, the states and results that the CPU's loops hold on the way, sources
 ///   and machine code.

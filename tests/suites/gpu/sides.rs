@@ -1,8 +1,15 @@
 //! Calls over host memory that choose between the GPU and the CPU, and arrays of `ndarray` on a GPU: against the CPU.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use scan_runtime::{
-    HostMemory, PageLocked, Scanner,
+    HostMemory, PageLocked, ScanOp, Scanner,
     ndarray::{Array3, s},
+    scan_op,
+    telemetry::spent,
 };
 use scan_tests::operators::{AffineU32, MapU32, MatrixProduct, TestOperator, inputs};
 
@@ -13,6 +20,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let sides = [choose::<AffineU32>()?, choose::<MatrixProduct<8>>()?].concat();
         ensure(sides.contains(&true) && sides.contains(&false), || format!("one side alone: {sides:?}"))
     });
+    trials.add("first_calls_do_not_wait_for_the_compiler", first_calls);
     trials.add("arrays_with_a_shape", arrays);
 }
 
@@ -46,6 +54,45 @@ where
         sides.push(chosen.backend_for(len).to_string().starts_with("CPU"));
     }
     Ok(sides)
+}
+
+/// Products in the field of 2³² elements, which no other trial has compiled.
+#[derive(Clone, Copy)]
+struct FieldProduct;
+
+#[scan_op]
+impl ScanOp for FieldProduct {
+    type Element = u32;
+    const IDENTITY: u32 = 1;
+    fn combine(a: u32, b: u32) -> u32 {
+        let mut product = 0_u32;
+        let mut factor = a;
+        for bit in 0..32_u32 {
+            product ^= factor & 0_u32.wrapping_sub(b >> bit & 1);
+            factor = factor << 1 ^ (0x8d & 0_u32.wrapping_sub(factor >> 31));
+        }
+        product
+    }
+}
+
+/// The CPU runs the first call, the GPU a later one, and both give the same bits.
+fn first_calls() -> Outcome {
+    let scan = Scanner::builder().device(0).no_cache().host_memory(HostMemory::Faster).build()?.scan(FieldProduct);
+    let len = 1 << 20;
+    let input: Vec<u32> = (0..len as u32).map(|index| index.wrapping_mul(2_654_435_761) | 1).collect();
+    let side = || scan.backend_for(len).to_string();
+    ensure(side().contains("while the kernel"), || format!("the first call: {}", side()))?;
+    let (first, spent) = spent(|| scan.run(&input));
+    ensure(spent.launches == 0 && spent.compiled == 0, || format!("the first call: {spent}"))?;
+    let begin = Instant::now();
+    while !side().starts_with("CUDA") {
+        ensure(begin.elapsed() < Duration::from_secs(60), || format!("after a minute: {}", side()))?;
+        thread::sleep(Duration::from_millis(5));
+    }
+    println!("fact: the kernel was there after {:?}", begin.elapsed());
+    let (later, spent) = self::spent(|| scan.run(&input));
+    ensure(spent.launches > 0 && spent.compiled == 0, || format!("a later call: {spent}"))?;
+    ensure(later? == first?, || "the sides give other bits".to_owned())
 }
 
 fn arrays() -> Outcome {

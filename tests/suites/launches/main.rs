@@ -6,6 +6,7 @@
 
 mod ahead_of_time;
 mod axis;
+mod background;
 mod chunks;
 mod columns;
 mod device;
@@ -31,8 +32,13 @@ fn main() -> ExitCode {
         println!("skipped: only the loader of Linux finds an open library by its name");
         return ExitCode::SUCCESS;
     }
+    let library = background::library_of_child();
     // SAFETY: no other thread runs yet, and nothing has loaded the driver.
     let started = unsafe { driver::start() };
+    // SAFETY: no other thread runs yet.
+    if let Some(code) = unsafe { background::of_this_process(&started, library) } {
+        return code;
+    }
     // SAFETY: as above.
     unsafe { ahead_of_time::hide_compiler() };
     // The CPU's side of host memory works on the main thread.
@@ -54,6 +60,7 @@ fn main() -> ExitCode {
     streams::add(&mut kinds);
     refused::add(&mut kinds);
     sides::add(&mut kinds);
+    background::add(&mut kinds);
     tour::add(&mut kinds);
     recorder::add(&mut kinds);
     spent::add(&mut kinds);

@@ -17,6 +17,7 @@ use super::{
     compiler::MARK,
     kernels::Launch,
     library::Function,
+    lost,
     state::{DEVICE_BYTES, Kind, State, state},
     types::Type,
 };
@@ -40,7 +41,9 @@ macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $ty:ty),*) $body:block)*) => {
         $(
             #[allow(non_snake_case, reason = "the driver's names")]
-            unsafe extern "C" fn $name($($argument: $ty),*) -> CUresult $body
+            unsafe extern "C" fn $name($($argument: $ty),*) -> CUresult {
+                if lost::is(stringify!($name)) { CUDA_ERROR_LAUNCH_FAILED } else $body
+            }
         )*
 
         pub(super) const FUNCTIONS: &[fn() -> Function] = &[$(|| (stringify!($name), $name as *const () as usize)),*];
@@ -227,6 +230,11 @@ unsafe fn launch(
 functions! {
     fn cuInit(_flags: c_uint) {
         CUDA_SUCCESS
+    }
+
+    // NVRTC keeps what it compiles by a table of the driver's, and goes on without one.
+    fn cuGetExportTable(_table: *mut *const c_void, _of: *const c_void) {
+        CUDA_ERROR_NOT_FOUND
     }
 
     fn cuDriverGetVersion(version: *mut c_int) {

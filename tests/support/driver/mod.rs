@@ -17,6 +17,7 @@ mod compiler;
 mod functions;
 mod kernels;
 mod library;
+mod lost;
 mod state;
 mod types;
 
@@ -83,6 +84,38 @@ pub fn allocations() -> (usize, usize) {
 pub fn limit_device_memory(bytes: u64) -> Limit {
     state().device_bytes = bytes;
     Limit(())
+}
+
+/// Has compilations wait until what this returns is dropped.
+pub fn hold_compiler() -> Held {
+    compiler::hold(true);
+    Held(())
+}
+
+/// Compilations wait until this is dropped.
+#[derive(Debug)]
+#[must_use = "compilations go on when this is dropped"]
+pub struct Held(());
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        compiler::hold(false);
+    }
+}
+
+/// From now on compilations fail when they end, or succeed.
+pub fn fail_compiler(fails: bool) {
+    compiler::fail(fails);
+}
+
+/// How many compilations have begun, and how many have ended.
+pub fn compilations() -> (usize, usize) {
+    compiler::compilations()
+}
+
+/// From the call of the driver after so many on, the device is lost; or it is not.
+pub fn lose_device(after: Option<usize>) {
+    lost::after(after);
 }
 
 /// A [limit](limit_device_memory) that holds until this is dropped.
