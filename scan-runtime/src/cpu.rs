@@ -157,6 +157,11 @@ pub(crate) unsafe fn reduce<Op: ScanOp>(
     let memory = Both { input, output: std::ptr::dangling_mut::<Op::Output>() };
     let loops = Loops::new(op, memory, len, true);
     let before = begin(op, before);
+    if len <= chunk_length::<Op>() && watch.is_none() {
+        // A job takes longer than many a short segment.
+        // SAFETY: the caller vouches for the elements.
+        return caught(op, || unsafe { loops.fold_first(0..len, before) });
+    }
     Job { initial_value: before, watch, ..Job::new(loops, len) }.run()
 }
 

@@ -653,7 +653,7 @@ mod tests {
             let mut held = <ScatterByOutput<(&mut [T; 2],)> as HostOutput<Kept<T>>>::hold(
                 ScatterByOutput((&mut results,)),
                 0,
-                Lanes { len: 2, part: 2, memory: false, row: 2, axis: None },
+                Lanes { len: 2, part: 2, memory: false, device: false, row: 2, axis: None },
             )
             .unwrap();
             let at = <ScatterByOutput<(&mut [T; 2],)> as HostOutput<Kept<T>>>::at(&mut held, 0);

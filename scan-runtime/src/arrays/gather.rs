@@ -2,13 +2,15 @@
 
 use scan_codegen::ArrayKind;
 
+use std::ptr;
+
 use super::{
     One,
-    fields::Lengths,
+    fields::{HostArray, Lengths},
     host::{HostInput, Lanes, check_places},
     shape::Flat,
 };
-use crate::{Array, Error, Host, Memory, ScanElement, SegmentOffset, room::room, sealed::Sealed};
+use crate::{Array, Error, Host, Memory, ScanElement, SegmentOffset, cpu::Reader, room::room, sealed::Sealed};
 #[cfg(feature = "cuda")]
 use {
     super::device::{Described, DeviceInput, Words},
@@ -43,26 +45,79 @@ pub fn gather<'a, T: ScanElement, P: SegmentOffset, M: Memory>(
     Gather { values: values.array(), places: places.array() }
 }
 
-// SAFETY: what is held has so many items.
-unsafe impl<T: ScanElement, P: SegmentOffset> HostInput<T> for Gather<'_, T, P> {
+/// Where loops of the CPU read: each item at its place, which is in `values`.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct GatherAt<T, P> {
+    values: *const T,
+    places: *const P,
+    /// The items in memory for a device; null if there are none.
+    items: *const T,
+}
+
+impl<T, P> Clone for GatherAt<T, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, P> Copy for GatherAt<T, P> {}
+
+#[allow(private_interfaces, reason = "as of the trait")]
+impl<T: ScanElement, P: SegmentOffset> Reader<T> for GatherAt<T, P> {
+    #[inline(always)]
+    unsafe fn read(self, index: usize) -> T {
+        // SAFETY: the caller vouches for the index; all places have been checked.
+        unsafe { self.values.add((*self.places.add(index)).index()).read() }
+    }
+    #[inline(always)]
+    unsafe fn skip(self, index: usize) -> Self {
+        let items = if self.items.is_null() { self.items } else { self.items.wrapping_add(index) };
+        GatherAt { places: self.places.wrapping_add(index), items, ..self }
+    }
+    #[inline(always)]
+    fn pointer(self) -> Option<*const T> {
+        (!self.items.is_null()).then_some(self.items)
+    }
+    fn arrays(self, each: &mut dyn FnMut(HostArray)) {
+        each(HostArray { at: self.items.cast_mut().cast(), item: size_of::<T>() });
+    }
+}
+
+/// What is gathered, and for a device the items.
+#[doc(hidden)]
+pub struct Gathering<'a, T: ScanElement, P: ScanElement> {
+    from: Gather<'a, T, P>,
+    items: Option<Vec<T>>,
+}
+
+// SAFETY: all places that are held have been checked.
+unsafe impl<'a, T: ScanElement, P: SegmentOffset> HostInput<T> for Gather<'a, T, P> {
     const SEALED: Sealed = Sealed;
     type Layout = One;
-    type At = *const T;
+    type At = GatherAt<T, P>;
     type Shape = Flat;
     const KINDS: &'static [ArrayKind] = &[ArrayKind::Places(P::TYPE.width())];
-    type Held = Vec<T>;
+    type Held = Gathering<'a, T, P>;
     #[inline]
     fn items(&self, lengths: &mut Lengths) {
         lengths.add(Some(self.places.len()));
     }
-    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Vec<T>, Error> {
+    fn hold(self, array: usize, lanes: Lanes<'_>) -> Result<Gathering<'a, T, P>, Error> {
         check_places("input", array, self.places, self.values.len())?;
-        let mut items = room(lanes.len)?;
-        items.extend(self.places.iter().map(|place| self.values[place.index()]));
-        Ok(items)
+        let items = match lanes.device {
+            true => {
+                let mut items = room(lanes.len)?;
+                items.extend(self.places.iter().map(|place| self.values[place.index()]));
+                Some(items)
+            }
+            false => None,
+        };
+        Ok(Gathering { from: self, items })
     }
-    fn at(held: &Vec<T>) -> *const T {
-        held.as_ptr()
+    fn at(Gathering { from, items }: &Gathering<'a, T, P>) -> GatherAt<T, P> {
+        let items = items.as_ref().map_or(ptr::null(), |items| items.as_ptr());
+        GatherAt { values: from.values.as_ptr(), places: from.places.as_ptr(), items }
     }
 }
 

@@ -107,6 +107,8 @@ pub struct Lanes<'a> {
     pub(crate) len: usize,
     /// Whether indices are read from memory.
     pub(crate) memory: bool,
+    /// Whether a device reads and writes what is held, and not the loops of the CPU.
+    pub(crate) device: bool,
     /// Items that an output holds at once.
     pub(crate) part: usize,
     /// Items of a row.
@@ -130,6 +132,11 @@ pub(super) fn check_places<P: SegmentOffset>(
     places: &[P],
     count: usize,
 ) -> Result<(), Error> {
+    // Without a branch for each place, the compiler looks at several at once.
+    let is_beyond = |places: &[P]| places.iter().fold(false, |beyond, place| beyond | (place.index() >= count));
+    if !places.chunks(64).any(is_beyond) {
+        return Ok(());
+    }
     match places.iter().position(|place| place.index() >= count) {
         Some(position) => {
             Err(Error::IndexOutOfBounds { what, array, position, index: places[position].number(), len: count })

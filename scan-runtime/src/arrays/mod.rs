@@ -57,9 +57,9 @@
 //! # Ok::<(), scan_runtime::Error>(())
 //! ```
 //!
-//! In a reversed scan places and indices are those of memory, as for a slice. In host memory the host follows places:
-//! it copies gathered items, neighbours, bits, and items with strides of their own before the scan, and scattered
-//! results after it. Indices and discarded results take no memory, except on a GPU for indices along an axis whose
+//! In a reversed scan places and indices are those of memory, as for a slice. In host memory the host follows places.
+//! The CPU reads gathered items where they are; for a GPU the host copies them before the scan, as it does neighbours,
+//! bits, and items with strides of their own on either side, and scattered results after it. Indices and discarded results take no memory, except on a GPU for indices along an axis whose
 //! columns are not contiguous. Over device memory kernels follow places item by item, and copy slices in bulk;
 //! [`kernels_like`](crate::Scan::kernels_like) puts the kernels of such arrays into a [bundle](crate::aot).
 

@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn inverted_arrays_are_borrowed() {
         fn lanes(axis: Option<&Axis>, len: usize) -> Lanes<'_> {
-            Lanes { len, memory: false, part: len, row: len, axis }
+            Lanes { len, memory: false, device: false, part: len, row: len, axis }
         }
         let mut array = Array2::from_shape_fn((4, 3), |(i, j)| 3 * i + j);
         let memory = array.as_ptr();

@@ -248,7 +248,7 @@ mod tests {
     fn items_that_lie_as_the_axis_says_are_not_copied() {
         let axis = Axis::of(&[2, 1, 3], 2).unwrap().input_strides(&[4, 9, 1]).unwrap();
         let items = [1, 2, 3, 4, 5, 6, 7];
-        let lanes = Lanes { len: 7, memory: false, part: 7, row: 7, axis: Some(&axis) };
+        let lanes = Lanes { len: 7, memory: false, device: false, part: 7, row: 7, axis: Some(&axis) };
         let is_borrowed = |strides: &[isize]| {
             let held = strided::<i32, Host>(&items, strides).hold(0, lanes).unwrap();
             matches!(held, Cow::Borrowed(held) if std::ptr::eq(held, &items[..]))

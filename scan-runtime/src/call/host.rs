@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn indices_and_discarded_results_have_no_memory_on_a_device() {
         fn held<I: HostInput<Numbered>, O: HostOutput<Numbered>>(input: I, output: O, memory: bool) -> HostPlaces {
-            let lanes = Lanes { len: 10, part: 10, memory, row: 10, axis: None };
+            let lanes = Lanes { len: 10, part: 10, memory, device: true, row: 10, axis: None };
             let (input, mut output) = (input.hold(0, lanes).unwrap(), output.hold(0, lanes).unwrap());
             Memory::<Latest>::host(Both { input: I::at(&input), output: O::at(&mut output, 0) }, 10)
         }

@@ -271,17 +271,43 @@ unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERS
         *carry = last;
         return;
     }
+    let same = in_place::<Op, M>(memory);
     for row in 0..count {
         let (input, output) = (place(input, row, steps[0]), place(output, row, steps[1]));
-        // With strides that are known, vector registers are used.
-        if strides == [1, 1] {
-            for (k, carry) in carries.iter_mut().enumerate() {
-                *carry = advance(*carry, place(input, k, 1), place(output, k, 1));
+        // With strides that are known, vector registers are used. So they are in place, if the compiler sees one address
+        // only: of two it must assume that they overlap.
+        match same {
+            Some(at) if strides == [1, 1] => {
+                let at = at.wrapping_add(output);
+                for (k, carry) in carries.iter_mut().enumerate() {
+                    // SAFETY: the caller vouches for the strip. Each element is read before its result is written.
+                    unsafe {
+                        let at = at.add(k);
+                        let next = at.cast::<Op::Input>().read();
+                        let (after, result) =
+                            if REVERSED { op.advance_back(*carry, next) } else { op.advance(*carry, next) };
+                        at.write(if EXCLUSIVE { op.project(*carry) } else { result });
+                        *carry = after;
+                    }
+                }
             }
-        } else {
-            for (k, carry) in carries.iter_mut().enumerate() {
-                *carry = advance(*carry, place(input, k, strides[0]), place(output, k, strides[1]));
+            _ if strides == [1, 1] => {
+                for (k, carry) in carries.iter_mut().enumerate() {
+                    *carry = advance(*carry, place(input, k, 1), place(output, k, 1));
+                }
+            }
+            _ => {
+                for (k, carry) in carries.iter_mut().enumerate() {
+                    *carry = advance(*carry, place(input, k, strides[0]), place(output, k, strides[1]));
+                }
             }
         }
     }
+}
+
+/// The memory, where inputs and outputs are one: each result takes the place of its element.
+fn in_place<Op: ScanOp, M: Memory<Op>>(memory: M) -> Option<*mut Op::Output> {
+    let places = memory.places(0)?;
+    let same = places.input.addr() == places.output.addr() && size_of::<Op::Input>() == size_of::<Op::Output>();
+    same.then_some(places.output)
 }

@@ -8,8 +8,8 @@
 //! | rounded states, large, and machines | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
 //!
 //! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
-//! chunk`, the chunk folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of floats
-//! depends on nothing but the position.
+//! chunk`, the chunk folded by blocks (of a machine, by longer ones), however the chunk was done: so the grouping of
+//! floats depends on nothing but the position.
 
 use std::ops::Range;
 
@@ -32,6 +32,15 @@ pub(super) const CHUNK_BYTES: usize = if cfg!(miri) { 1 << 9 } else { 1 << 16 };
 
 /// Elements of a block. The blocks of a chunk do not wait for each other's sums, so that the processor has several under way.
 const BLOCK: usize = 16;
+
+/// The same where any grouping gives the same bits. After its first element whole vector registers are left, with which
+/// the compiler adds what can be added in any order.
+const EXACT_BLOCK: usize = 17;
+
+/// The same of machines whose states are rounded. Joining their blocks costs more than waiting for one after the other,
+/// but a state is often a product of decays: of a block it is a normal float, where that of a chunk is none, with
+/// which arithmetic takes a hundred times as long.
+const MACHINE_BLOCK: usize = 64;
 
 /// States up to this many bytes are scanned by blocks, which takes two applications an element. The chain of sums that it
 /// breaks up costs more, where a state stays in registers.
@@ -204,8 +213,13 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             let input = |index| unsafe { at.input(index) };
             return Some(indices.fold(last, |sum, index| self.op.prepend(input(index), sum)));
         }
-        // Joining the blocks of a machine costs more than waiting for one after the other.
-        let block_length = if self.machine { range.len() } else { BLOCK };
+        let block_length = match (self.machine, self.exact) {
+            // Joining the blocks of a machine costs more than waiting for one after the other.
+            (true, true) => range.len(),
+            (true, false) => MACHINE_BLOCK,
+            (false, true) => EXACT_BLOCK,
+            (false, false) => BLOCK,
+        };
         let mut sum = None;
         for start in range.clone().step_by(block_length) {
             // SAFETY: the caller vouches for the range, in which the block is.
@@ -544,7 +558,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// other.
     #[inline(always)]
     unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
-        let block = if self.machine { range.len() } else { BLOCK };
+        let block = if self.machine { MACHINE_BLOCK } else { BLOCK };
         // SAFETY: the caller vouches for the range.
         unsafe { with_sum::<Op, M, EXCLUSIVE>(self.op, self.memory, block, range, before) }
     }
@@ -804,18 +818,21 @@ unsafe fn with_sum<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
         let end = range.end.min(start + block_length);
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
         unsafe {
-            let mut block: Option<Op::State> = None;
-            for index in start..end {
-                let next = at.input(index);
+            let mut put = |index: usize, next: Op::Input| {
                 let (with_this, output) = op.advance(with_before, next);
                 at.put(index, if EXCLUSIVE { op.project(with_before) } else { output });
                 with_before = with_this;
-                block = Some(match block {
-                    Some(block) => op.append(block, next),
-                    None => op.lift(next),
-                });
+            };
+            // The first element comes by itself, so that there is no question in the loop.
+            let first = at.input(start);
+            put(start, first);
+            let mut block = op.lift(first);
+            for index in start + 1..end {
+                let next = at.input(index);
+                put(index, next);
+                block = op.append(block, next);
             }
-            alone = block.map(|block| extend(op, alone, block)).or(alone);
+            alone = Some(extend(op, alone, block));
         }
         start = end;
     }

@@ -289,13 +289,13 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     pub(super) fn lanes_of(&self, engine: &Engine, input: usize, wants: &Wants<Op::Carry>) -> Lanes<'_> {
         // Kernels of columns read indices in memory.
         let along = self.along.known();
-        let memory =
-            is_for_device(engine) && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
+        let device = is_for_device(engine);
+        let memory = device && along.is_some_and(|along| !along.is_of_rows(&self.call(wants.totals()).request));
         let row = match self.heads.kind {
             HeadKind::Rows { len } if along.is_none() => len,
             _ => input,
         };
-        Lanes { len: input, part: input, memory, row, axis: along.map(|along| &along.axis) }
+        Lanes { len: input, part: input, memory, device, row, axis: along.map(|along| &along.axis) }
     }
 
     /// Runs over an input into new memory, with the totals that `R` gives.

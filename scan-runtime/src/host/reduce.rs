@@ -178,11 +178,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         let axis = shape.filter(|shape| !shape.is_empty()).map(|shape| Axis::of(&shape, 0)).transpose()?;
         let why = "a reduction writes one result, or one for each segment";
         expect_len("output", found.unwrap_or(results.len()), results.len(), why)?;
-        let mut held = output.hold(
-            0,
-            Lanes { len: results.len(), part: results.len(), memory: true, row: results.len(), axis: axis.as_ref() },
-        )?;
-        let (to, count) = (O::at(&mut held, 0), results.len());
+        let count = results.len();
+        let lanes = Lanes { len: count, part: count, memory: true, device: false, row: count, axis: axis.as_ref() };
+        let mut held = output.hold(0, lanes)?;
+        let to = O::at(&mut held, 0);
         for (index, result) in results.into_iter().enumerate() {
             // SAFETY: what is held has room for so many results.
             unsafe { to.write(index, result) };
