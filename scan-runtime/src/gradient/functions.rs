@@ -5,7 +5,8 @@
 use std::marker::PhantomData;
 
 use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};
-use crate::ScanElement;
+use super::components::Components;
+use super::halves::TangentOf;
 
 macro_rules! of_functions {
     ($($trait:ident $name:ident: $($ty:ident $x:ident $dx:ident),*;)*) => {$(
@@ -15,7 +16,7 @@ macro_rules! of_functions {
         ///
         /// The text is that of the function that is called.
         #[diagnostic::on_unimplemented(
-            message = "`{Self}` has no gradient, which that of an operator needs",
+            message = "`{Self}` has no gradient, which the gradient of the operator needs",
             label = "not marked `#[scan_fn(gradient)]`",
             note = "mark the function: `#[scan_fn(gradient)]` in place of `#[scan_fn]`"
         )]
@@ -24,19 +25,19 @@ macro_rules! of_functions {
             const SEALED: ByMacro;
             $(
                 /// The type of a parameter.
-                type $ty: ScanElement;
+                type $ty: Components;
             )*
             /// The type of the result.
-            type Returns: ScanElement;
+            type Returns: Components;
             /// How the result changes with the parameters: each is followed by how it changes.
-            fn call($($x: Self::$ty, $dx: Self::$ty),*) -> Self::Returns;
+            fn call($($x: Self::$ty, $dx: TangentOf<Self::$ty>),*) -> TangentOf<Self::Returns>;
             #[doc(hidden)]
             const CALLEE: Callee;
         }
 
         /// How the result of a function changes with its parameters.
         #[inline(always)]
-        pub fn $name<F: $trait>($($x: F::$ty, $dx: F::$ty),*) -> F::Returns {
+        pub fn $name<F: $trait>($($x: F::$ty, $dx: TangentOf<F::$ty>),*) -> TangentOf<F::Returns> {
             F::call($($x, $dx),*)
         }
 

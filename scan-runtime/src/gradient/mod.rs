@@ -101,6 +101,7 @@
 
 mod components;
 mod functions;
+mod halves;
 mod linear;
 
 pub use components::Components;
@@ -229,10 +230,11 @@ impl Scanner {
 /// What the output of the macros names.
 #[doc(hidden)]
 pub mod private {
-    pub use super::components::{Float, Width, add_at, add_scaled, component, dot, multiply};
+    pub use super::components::{Float, Width, add_at, add_scaled, component, dot, multiply, narrowed, widened};
     pub use super::functions::{
         Tangent1, Tangent2, Tangent3, Tangent4, Tangent5, Tangent6, tangent1, tangent2, tangent3, tangent4, tangent5,
         tangent6,
     };
+    pub use super::halves::{Choice, Factor, TangentOf, Whole, carry_of_wide_floats, no_halves};
     pub use super::linear::{applied, applied_diagonally, composed, composed_diagonally, identity, product};
 }

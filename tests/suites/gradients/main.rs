@@ -7,6 +7,8 @@ mod by_hand;
 mod differences;
 mod drawn;
 mod faults;
+mod generic;
+mod halves;
 mod jax;
 mod kernels;
 mod laws;

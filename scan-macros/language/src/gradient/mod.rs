@@ -6,6 +6,8 @@
 
 mod element;
 mod function;
+mod halves;
+mod instances;
 mod returns;
 mod rules;
 mod tangent;
@@ -20,6 +22,7 @@ use crate::ir::Lowered;
 use crate::operator::{Function, Operator};
 use crate::passes;
 use crate::syntax::is_primitive;
+use halves::Halves;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::BTreeMap;
@@ -33,6 +36,7 @@ use tangent::{Inlined, Known, Names, OwnSelf, Tangent, Tangents, member_name};
 pub(super) const MOST_PARAMETERS: usize = 6;
 
 /// What the user wrote in `gradient(…)`.
+#[derive(Clone)]
 pub(crate) struct Gradient {
     /// The word itself.
     pub(crate) name: Ident,
@@ -40,18 +44,27 @@ pub(crate) struct Gradient {
     diagonal: bool,
     /// `field: Type`: the operator's fields that have a gradient.
     parameters: Vec<(Member, Type)>,
+    /// `Op<f32>`: the instances of a generic item whose gradient is derived.
+    instances: Vec<Type>,
 }
 
 impl Gradient {
     /// The part after the word.
     pub(crate) fn parse(name: Ident, input: ParseStream) -> syn::Result<Self> {
-        let mut gradient = Gradient { name, diagonal: false, parameters: Vec::new() };
+        let mut gradient = Gradient { name, diagonal: false, parameters: Vec::new(), instances: Vec::new() };
         if !input.peek(syn::token::Paren) {
             return Ok(gradient);
         }
         let content;
         syn::parenthesized!(content in input);
         while !content.is_empty() {
+            if content.peek2(Token![<]) || content.peek2(Token![::]) && content.peek(syn::Ident) {
+                gradient.instances.push(content.parse()?);
+                if !content.is_empty() {
+                    content.parse::<Token![,]>()?;
+                }
+                continue;
+            }
             let member: Member = content.parse()?;
             match &member {
                 Member::Named(word) if word == "diagonal" && !content.peek(Token![:]) => gradient.diagonal = true,
@@ -76,13 +89,30 @@ impl Gradient {
     pub(crate) fn has_options(&self) -> bool {
         self.diagonal || !self.parameters.is_empty()
     }
+
+    /// The first instance of a generic item, which functions have none of.
+    pub(crate) fn instance(&self) -> Option<&Type> {
+        self.instances.first()
+    }
 }
 
-/// The operators beside an operator that asks for its gradient, and the implementation that leads to them.
+/// The operators next to an operator that asks for its gradient, and the implementations that name them.
 pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream {
+    let instances = instances::of_operator(operator, errors);
+    let test = match (&operator.laws, instances.first()) {
+        (Some(laws), Some(first)) => Some(test_of_gradient(first, laws)),
+        _ => None,
+    };
+    let derived = instances.iter().map(|instance| derived(instance, !operator.generics.params.is_empty(), errors));
+    let derived: Vec<TokenStream> = derived.collect();
+    quote!(#test #(#derived)*)
+}
+
+/// The gradient of an operator without parameters of its own.
+fn derived(operator: &Operator, is_instance: bool, errors: &mut Errors) -> TokenStream {
     let Some(written) = written(operator, errors) else { return TokenStream::new() };
     let Operator { krate, self_ty, .. } = operator;
-    let Written { names: [gradient, states], parameters, items } = &written;
+    let Written { names: [gradient, states], parameters, scope, items } = &written;
     let expanded = items.iter().map(|item| passes::scan_op(quote!(crate = #krate), item.clone()));
     let structs = [gradient, states].map(|name| {
         quote! {
@@ -105,12 +135,24 @@ pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream 
             const _: () = ::core::assert!(<#ty as #krate::gradient::Components>::COUNT > 0, #message);
         }
     });
-    let test = operator.laws.as_ref().map(|laws| test_of_gradient(operator, laws));
+    let named = scope.is_some();
+    let checks = [("carry", carried(operator)), ("values", &operator.input), ("values", &operator.output)];
+    let checks = checks.into_iter().filter(|(of, ty)| halves::may_hold(ty) && (*of == "carry" || !named));
+    let checks = checks.map(|(of, ty)| {
+        let check = format_ident!("{}", if of == "carry" { "carry_of_wide_floats" } else { "no_halves" });
+        let private = quote!(#krate::gradient::private);
+        quote_spanned! {ty.span()=>
+            const _: () = #private::#check::<#private::Whole<{ <#ty as #krate::gradient::Components>::WHOLE }>>();
+        }
+    });
+    let generic = is_instance.then(|| instances::scope(krate));
     quote! {
-        #test
         #[allow(unused, non_local_definitions, missing_docs, unreachable_pub, non_camel_case_types, clippy::all)]
         const _: () = {
+            #generic
+            #scope
             #(#floats)*
+            #(#checks)*
             #parameters
             #(#structs)*
             #(#expanded)*
@@ -153,6 +195,8 @@ struct Written {
     names: [Ident; 2],
     /// The struct of the parameters, with what is implemented for it.
     parameters: Option<TokenStream>,
+    /// What the impl blocks need in scope.
+    scope: Option<TokenStream>,
     /// The impl blocks.
     items: [TokenStream; 2],
 }
@@ -161,24 +205,20 @@ struct Written {
 fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
     let gradient = operator.gradient.as_ref()?;
     let before = errors.count();
-    if !operator.generics.params.is_empty() {
-        errors.at(
-            &gradient.name,
-            "the gradient of a generic operator is not derived: write the operator for one type, or implement \
-             `gradient::Differentiable` by hand",
-        );
-    }
     for (of, ty) in [("carry", carried(operator)), ("output", &operator.output)] {
         if function::is_discrete(ty) {
             errors.at(ty, format!("`{}` has no gradient: there is no float in its {of}", operator.name));
         }
+    }
+    if halves::is_half(carried(operator)) {
+        errors.at(carried(operator), halves::CARRY);
     }
     for (member, ty) in &gradient.parameters {
         if !operator.fields.contains(member) {
             errors.at(member, format!("no function of the operator reads `self.{}`", member.to_token_stream()));
         }
         if let Type::Path(path) = ty
-            && path.path.get_ident().is_some_and(|name| is_primitive(name) && name != "f32" && name != "f64")
+            && path.path.get_ident().is_some_and(|name| is_primitive(name) && !name.to_string().contains('f'))
         {
             errors.at(ty, "only floats have a gradient: leave this parameter out, so that it is a constant");
         }
@@ -189,12 +229,14 @@ fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
     let writer = Writer::new(operator, gradient);
     let items = [writer.gradient(errors), writer.states()];
     let parameters = (!gradient.parameters.is_empty()).then(|| writer.parameters());
-    (errors.count() == before).then_some(Written { names: writer.operators.clone(), parameters, items })
+    let scope = writer.halves.scope();
+    (errors.count() == before).then_some(Written { names: writer.operators.clone(), parameters, scope, items })
 }
 
 /// The operator of the backward pass after the passes before `print`, where one is asked for.
 pub(crate) fn backward(operator: &Operator, errors: &mut Errors) -> Option<(Operator, Vec<Lowered>)> {
-    let [item, _] = written(operator, errors)?.items;
+    let operator = instances::of_operator(operator, errors).into_iter().next()?;
+    let [item, _] = written(&operator, errors)?.items;
     let krate = &operator.krate;
     passes::lowered(quote!(crate = #krate), item, errors)
 }
@@ -206,6 +248,7 @@ fn carried(operator: &Operator) -> &Type {
 struct Writer<'a> {
     operator: &'a Operator,
     gradient: &'a Gradient,
+    halves: Halves<'a>,
     names: Names,
     /// The names of the two operators.
     operators: [Ident; 2],
@@ -243,9 +286,12 @@ impl<'a> Writer<'a> {
             let (signature, block) = (&function.signature, &function.block);
             quote!(#signature #block)
         });
+        let tokens: Vec<TokenStream> = tokens.collect();
+        let spelled = types.values().chain(gradient.parameters.iter().map(|(_, ty)| ty)).map(ToTokens::to_token_stream);
+        let halves = Halves::new(&operator.krate, tokens.iter().cloned().chain(spelled));
         let names = Names::beside(tokens);
         let (operators, parameters) = ([named("Gradient"), named("States")], named("Parameters"));
-        Writer { operator, gradient, names, operators, parameters, functions, types }
+        Writer { operator, gradient, halves, names, operators, parameters, functions, types }
     }
 
     fn function(&self, name: &str) -> Option<&Function> {
@@ -290,7 +336,7 @@ impl<'a> Writer<'a> {
         let krate = &self.operator.krate;
         let name = &self.parameters;
         let fields = self.gradient.parameters.iter().map(|(member, ty)| {
-            let field = field_of(member);
+            let (field, ty) = (field_of(member), self.halves.ty(ty));
             quote!(pub #field: #ty)
         });
         let item = quote! {
@@ -440,6 +486,7 @@ impl<'a> Writer<'a> {
     /// The map of a step: its rows are what the state does in each direction.
     fn lift(&self, errors: &mut Errors) -> TokenStream {
         let Operator { krate, output, .. } = self.operator;
+        let output = self.halves.ty(output);
         let carry = carried(self.operator);
         let (private, module, count) = (self.private(), quote!(#krate::gradient), self.count(carry));
         let (scalar, zero) = (self.scalar(carry), self.zero(carry));
@@ -550,11 +597,16 @@ impl<'a> Writer<'a> {
 
     /// The gradient of the input.
     fn emit(&self, errors: &mut Errors) -> TokenStream {
-        let input = &self.operator.input;
+        let (input, changes) = (&self.operator.input, self.halves.ty(&self.operator.input));
         let (items, adjoint) = (self.items(), self.names.own("adjoint"));
         let adjoint_state = if self.gradient.parameters.is_empty() { quote!(#adjoint) } else { quote!(#adjoint.state) };
-        let sum = self.sum(Direction::Input, input, &adjoint_state, &self.zero(input), errors);
-        quote!(#items #sum)
+        let sum = self.sum(Direction::Input, &changes, &adjoint_state, &self.zero(&changes), errors);
+        let rounded = self.halves.narrowed(input, quote!({ #sum }));
+        let name = self.names.own("rounded");
+        match self.halves.named && halves::may_hold(input) {
+            true => quote!(#items let #name: #input = #rounded; #name),
+            false => quote!(#items #sum),
+        }
     }
 
     /// The products of the columns of the Jacobians with the adjoint and with the output's gradient, from `first` on.
@@ -567,7 +619,7 @@ impl<'a> Writer<'a> {
         errors: &mut Errors,
     ) -> TokenStream {
         let (private, count, scalar) = (self.private(), self.count(ty), self.scalar(ty));
-        let (carry, output) = (carried(self.operator), &self.operator.output);
+        let (carry, output) = (carried(self.operator), self.halves.ty(&self.operator.output));
         let [index, sum, gradient] = ["index", "sum", "gradient"].map(|name| self.names.own(name));
         let Along { stmts, state, result } = self.along(direction, errors);
         let of_state = state.map(|state| {
@@ -605,7 +657,8 @@ impl<'a> Writer<'a> {
     /// The parts of an input of the backward pass, under their names.
     fn items(&self) -> TokenStream {
         let [item, before, input, gradient] = ["item", "before", "input", "gradient"].map(|name| self.names.own(name));
-        quote!(let #before = #item.before; let #input = #item.x; let #gradient = #item.gradient;)
+        let of_output = self.halves.widened(&self.operator.output, quote!(#item.gradient));
+        quote!(let #before = #item.before; let #input = #item.x; let #gradient = #of_output;)
     }
 
     fn direction_name(&self, direction: Direction) -> Ident {
@@ -641,18 +694,19 @@ impl<'a> Writer<'a> {
         let value = value.unwrap_or_else(|| self.direction_name(direction).to_token_stream());
         let tangent = |of: Direction, ty: &Type| match of == direction {
             true => Tangent::Value(value.clone()),
-            false => Tangent::Zero(Some(self.zero(ty))),
+            false => Tangent::Zero(Some(self.halves.zero(ty))),
         };
         let fields = self.gradient.parameters.iter().map(|(member, ty)| {
             let field = field_of(member);
             let tangent = match direction {
                 Direction::Parameter => Tangent::Value(quote!(#value.#field)),
-                _ => Tangent::Zero(Some(self.zero(ty))),
+                _ => Tangent::Zero(Some(self.halves.zero(ty))),
             };
             (member_name(member), tangent)
         });
         let known = Known {
             krate,
+            halves: self.halves,
             names: self.names.clone(),
             constants: BTreeMap::from([("IDENTITY", state.clone()), ("START", carry.clone())]),
             fields: fields.collect(),
@@ -674,7 +728,7 @@ impl<'a> Writer<'a> {
                 Some(inlined) => {
                     let value = &inlined.value;
                     stmts.extend(quote!(let #lifted: #state = #value;));
-                    let tangent = named(inlined.tangent, &lifted_t, state, &mut stmts);
+                    let tangent = named(inlined.tangent, &lifted_t, &self.halves.ty(state), &mut stmts);
                     (lifted.to_token_stream(), tangent)
                 }
                 None => of_input.clone(),
@@ -686,14 +740,15 @@ impl<'a> Writer<'a> {
         };
         let moved = match moved {
             Tangent::Zero(_) => Tangent::Zero(Some(self.zero(carry))),
-            value => named(value, &after_t, carry, &mut stmts),
+            value => named(value, &after_t, &quote!(#carry), &mut stmts),
         };
+        let output = self.halves.ty(output);
         let result = match inline("emit", &arguments) {
-            Some(inlined) => named(inlined.tangent, &result_t, output, &mut stmts),
+            Some(inlined) => named(inlined.tangent, &result_t, &output, &mut stmts),
             None if self.function("project").is_some() => {
                 stmts.extend(quote!(let #after: #carry = #value;));
                 match inline("project", &[(after.to_token_stream(), moved.clone())]) {
-                    Some(inlined) => named(inlined.tangent, &result_t, output, &mut stmts),
+                    Some(inlined) => named(inlined.tangent, &result_t, &output, &mut stmts),
                     None => Tangent::Zero(None),
                 }
             }
@@ -717,7 +772,7 @@ struct Along {
 }
 
 /// Gives a tangent a name.
-fn named(tangent: Tangent, name: &Ident, ty: &Type, stmts: &mut TokenStream) -> Tangent {
+fn named(tangent: Tangent, name: &Ident, ty: &TokenStream, stmts: &mut TokenStream) -> Tangent {
     match tangent {
         Tangent::Value(value) => {
             stmts.extend(quote!(let #name: #ty = #value;));

@@ -14,6 +14,8 @@ pub(super) enum Rule {
     Steps,
     /// The receiver's tangent.
     Same,
+    /// The receiver's tangent, in this type.
+    Widened(&'static str),
     /// The receiver's tangent, or its negative: where the result is not the receiver.
     Sign,
     Max,
@@ -74,7 +76,8 @@ pub(super) fn of(method: &str) -> Rule {
         "wrapping_add" => Add,
         "wrapping_mul" => Mul,
         "to_bits" => None("the bits of a float have no derivative: compute with the float"),
-        "to_f32" | "to_f64" => None("`f16` and `bf16` have no gradients: let the element be `f32`"),
+        "to_f32" => Widened("f32"),
+        "to_f64" => Widened("f64"),
         "len" => Integer,
         name if name.starts_with("is_") => Discrete,
         _ => Integer,

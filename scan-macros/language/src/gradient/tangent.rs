@@ -1,9 +1,10 @@
 //! The tangent of a body, in one direction: the same statements, each beside those that compute how its values change.
 //!
-//! The tangent of a value has the type of the value, so that no types are needed here. A variable `x` has its tangent
-//! in `x_t`. What does not change in the direction has no tangent; where one is needed all the same, it is the type's
+//! The tangent of a value has the type of the value, so that no types are needed here; only floats of 16 bits have
+//! wider ones ([`Halves`]). A variable `x` has its tangent in `x_t`. What does not change in the direction has no tangent; where one is needed all the same, it is the type's
 //! zero.
 
+use super::halves::Halves;
 use super::rules::{self, Rule};
 use crate::errors::Errors;
 use crate::language::{self, Conversion};
@@ -75,6 +76,7 @@ fn collect(tokens: TokenStream, used: &mut BTreeSet<String>) {
 /// What is known of the operator that the body belongs to.
 pub(super) struct Known<'a> {
     pub(super) krate: &'a Path,
+    pub(super) halves: Halves<'a>,
     pub(super) names: Names,
     /// The types of `Self::IDENTITY` and `Self::START`.
     pub(super) constants: BTreeMap<&'static str, Type>,
@@ -212,7 +214,7 @@ impl<'a> Tangents<'a> {
         let Pat::Ident(variable) = pat else { return };
         let ident = self.known.names.tangent(&variable.ident);
         let mutability = &variable.mutability;
-        let ty = ty.map(|ty| quote!(: #ty));
+        let ty = self.of_type(ty);
         self.out.push(quote!(let #mutability #ident #ty;));
         self.set(&variable.ident, Value(ident.to_token_stream()));
     }
@@ -246,9 +248,8 @@ impl<'a> Tangents<'a> {
 
     /// Gives the names of a pattern their tangents, before they are bound themselves.
     fn bind(&mut self, pat: &Pat, ty: Option<&Type>, tangent: Tangent) {
-        let krate = self.known.krate;
         let tangent = match (tangent, ty) {
-            (Zero(None), Some(ty)) => Zero(Some(quote!(<#ty as #krate::gradient::Components>::ZERO))),
+            (Zero(None), Some(ty)) => Zero(Some(self.known.halves.zero(ty))),
             (tangent, _) => tangent,
         };
         match pat {
@@ -265,22 +266,28 @@ impl<'a> Tangents<'a> {
                 };
                 let ident = self.known.names.tangent(&variable.ident);
                 let mutability = &variable.mutability;
-                let ty = ty.map(|ty| quote!(: #ty));
+                let ty = self.of_type(ty);
                 self.out.push(quote!(let #mutability #ident #ty = #value;));
                 self.set(&variable.ident, Value(ident.to_token_stream()));
             }
             pat => {
                 let value = self.materialized(tangent, pat);
                 let mut renamed = pat.clone();
-                let mut rename = Rename { names: &self.known.names, found: Vec::new() };
+                let mut rename = Rename { names: &self.known.names, halves: self.known.halves, found: Vec::new() };
                 rename.visit_pat_mut(&mut renamed);
                 for (ident, new) in rename.found {
                     self.set(&ident, Value(new.to_token_stream()));
                 }
-                let ty = ty.map(|ty| quote!(: #ty));
+                let ty = self.of_type(ty);
                 self.out.push(quote!(let #renamed #ty = #value;));
             }
         }
+    }
+
+    /// The type of the tangent of a variable, where that of the variable is written.
+    fn of_type(&self, ty: Option<&Type>) -> Option<TokenStream> {
+        let ty = self.known.halves.ty(ty?);
+        Some(quote!(: #ty))
     }
 
     /// The tangent's value, also where it is zero.
@@ -395,21 +402,24 @@ impl<'a> Tangents<'a> {
             (BinOp::SubAssign(_), Value(by)) => Some(quote!(#place -= #by;)),
             (BinOp::MulAssign(_), tangent) => {
                 let by = self.shared(right);
+                let value = self.known.halves.factor(quote!(#left));
                 Some(match tangent {
-                    Value(tangent) => quote!(#place = #place * #by + #left * #tangent;),
+                    Value(tangent) => quote!(#place = #place * #by + #value * #tangent;),
                     Zero(_) => quote!(#place *= #by;),
                 })
             }
             (BinOp::DivAssign(_), tangent) => {
                 let by = self.shared(right);
+                let value = self.known.halves.factor(quote!(#left));
                 Some(match tangent {
-                    Value(tangent) => quote!(#place = (#place - #left / #by * #tangent) / #by;),
+                    Value(tangent) => quote!(#place = (#place - #value / #by * #tangent) / #by;),
                     Zero(_) => quote!(#place /= #by;),
                 })
             }
             (BinOp::RemAssign(_), Value(tangent)) => {
                 let by = self.shared(right);
-                Some(quote!(#place -= (#left - #left % #by) / #by * #tangent;))
+                let value = self.known.halves.factor(quote!(#left));
+                Some(quote!(#place -= (#value - #value % #by) / #by * #tangent;))
             }
             _ => None,
         });
@@ -458,11 +468,13 @@ impl<'a> Tangents<'a> {
         tangent
     }
 
-    /// A value that is used several times.
+    /// A value that is used several times, as a factor of tangents.
     fn shared(&mut self, expr: &Expr) -> TokenStream {
+        let halves = self.known.halves;
         match expr {
-            Expr::Lit(_) | Expr::Path(_) => return expr.to_token_stream(),
-            Expr::Field(field) if is_place(&field.base) => return expr.to_token_stream(),
+            Expr::Lit(_) => return expr.to_token_stream(),
+            Expr::Path(_) => return halves.factor(expr.to_token_stream()),
+            Expr::Field(field) if is_place(&field.base) => return halves.factor(expr.to_token_stream()),
             Expr::Paren(inner) => return self.shared(&inner.expr),
             Expr::Unary(unary) if matches!((&unary.op, &*unary.expr), (UnOp::Neg(_), Expr::Lit(_))) => {
                 return quote!((#expr));
@@ -471,7 +483,7 @@ impl<'a> Tangents<'a> {
         }
         let name = self.name();
         self.out.push(quote!(let #name = #expr;));
-        name.to_token_stream()
+        halves.factor(name.to_token_stream())
     }
 
     /// A tangent that is used several times.
@@ -525,7 +537,7 @@ impl<'a> Tangents<'a> {
                 }
             }
             Expr::Struct(literal) => {
-                let path = &literal.path;
+                let path = self.known.halves.literal(&literal.path);
                 let members: Vec<&Member> = literal.fields.iter().map(|field| &field.member).collect();
                 let values = literal.fields.iter().map(|field| &field.expr).chain(literal.rest.as_deref());
                 let count = members.len();
@@ -569,20 +581,20 @@ impl<'a> Tangents<'a> {
         {
             return known.clone();
         }
-        let krate = self.known.krate;
-        let zero = |ty: &dyn ToTokens| Zero(Some(quote!(<#ty as #krate::gradient::Components>::ZERO)));
+        let halves = self.known.halves;
+        let of_name = |name: &Ident| Zero(Some(halves.zero(&syn::parse_quote!(#name))));
         let mut segments = path.path.segments.iter().rev();
         let (last, owner) = (segments.next(), segments.next());
         match (last, owner, &path.qself) {
             (Some(last), _, Some(_)) => {
                 let known = self.known.constants.get(last.ident.to_string().as_str());
-                known.map_or(Zero(None), |ty| zero(ty))
+                known.map_or(Zero(None), |ty| Zero(Some(halves.zero(ty))))
             }
-            (_, Some(owner), None) if is_primitive(&owner.ident) => zero(&owner.ident),
+            (_, Some(owner), None) if is_primitive(&owner.ident) => of_name(&owner.ident),
             // The modules of constants: `std::f64::consts::PI`.
             (_, Some(consts), None) if consts.ident == "consts" => {
                 let float = segments.next().filter(|segment| is_primitive(&segment.ident));
-                float.map_or(Zero(None), |float| zero(&float.ident))
+                float.map_or(Zero(None), |float| of_name(&float.ident))
             }
             _ => Zero(None),
         }
@@ -665,7 +677,7 @@ impl<'a> Tangents<'a> {
                 }
             }
             (pat, _) => {
-                let mut binds = Rename { names: &self.known.names, found: Vec::new() };
+                let mut binds = Rename { names: &self.known.names, halves: self.known.halves, found: Vec::new() };
                 binds.visit_pat_mut(&mut pat.clone());
                 if !binds.found.is_empty() {
                     self.errors.at(
@@ -759,24 +771,22 @@ impl<'a> Tangents<'a> {
     }
 
     fn cast(&mut self, value: &Expr, ty: &Type, whole: &Expr) -> Tangent {
-        let krate = self.known.krate;
-        let zero = quote!(<#ty as #krate::gradient::Components>::ZERO);
         let name = match ty {
             Type::Path(path) => path.path.segments.last().map(|last| last.ident.clone()),
             _ => None,
         };
+        let zero = self.known.halves.zero(ty);
         match name.filter(is_primitive) {
             None => {
                 self.errors.at(whole, "the gradient needs to know whether this is a float: name the primitive type");
                 wrong()
             }
-            Some(name) if name == "f32" || name == "f64" => match self.operand(value) {
-                Value(value) => Value(quote!((#value as #ty))),
-                Zero(_) => Zero(Some(zero)),
-            },
-            Some(name) if name == "f16" || name == "bf16" => {
-                self.errors.at(whole, "`f16` and `bf16` have no gradients: let the element be `f32`");
-                wrong()
+            Some(name) if matches!(name.to_string().as_str(), "f16" | "bf16" | "f32" | "f64") => {
+                let ty = self.known.halves.ty(ty);
+                match self.operand(value) {
+                    Value(value) => Value(quote!((#value as #ty))),
+                    Zero(_) => Zero(Some(zero)),
+                }
             }
             // An integer is a step function.
             Some(_) => Zero(Some(zero)),
@@ -788,7 +798,14 @@ impl<'a> Tangents<'a> {
         let path = &function.path;
         let Some(name) = path.segments.last().map(|last| last.ident.to_string()) else { return Zero(None) };
         if name.starts_with(|first: char| first.is_uppercase()) {
-            return self.fields(call.args.iter(), |_, values| quote!(#path(#(#values),*)));
+            let halves = self.known.halves;
+            return self.fields(call.args.iter(), |_, values| match halves.named {
+                true => {
+                    let (path, members) = (halves.literal(path), (0..values.len()).map(syn::Index::from));
+                    quote!(#path { #(#members: #values),* })
+                }
+                false => quote!(#path(#(#values),*)),
+            });
         }
         if !is_of_type(path) {
             return self.helper(call, path);
@@ -796,20 +813,15 @@ impl<'a> Tangents<'a> {
         let mut owner = path.clone();
         owner.segments.pop();
         owner.segments.pop_punct();
-        let krate = self.known.krate;
+        let ty: Type = syn::parse_quote!(#owner);
         match (language::conversion(&name), method_of_type(path)) {
-            (Some(Conversion::From), _) => {
-                let ty: Type = syn::parse_quote!(#owner);
+            (Some(Conversion::From), _) | (Some(Conversion::Function("from_f32", _)), _) => {
                 call.args.first().map_or(Zero(None), |value| self.cast(value, &ty, whole))
-            }
-            (Some(_), _) if name.starts_with("from_f") => {
-                self.errors.at(whole, "`f16` and `bf16` have no gradients: let the element be `f32`");
-                wrong()
             }
             (Some(_), _) => {
                 // Of the bits of a float, which have no derivative, there is an error.
                 call.args.iter().for_each(|argument| drop(self.operand(argument)));
-                Zero(Some(quote!(<#owner as #krate::gradient::Components>::ZERO)))
+                Zero(Some(self.known.halves.zero(&ty)))
             }
             (None, Some(_)) => {
                 let mut arguments = call.args.iter();
@@ -834,12 +846,8 @@ impl<'a> Tangents<'a> {
         }
         if tangents.iter().all(|tangent| matches!(tangent, Zero(_))) {
             let (krate, function) = (self.known.krate, format_ident!("Tangent{count}"));
-            return match count {
-                0 => Zero(None),
-                _ => Zero(Some(quote!(
-                    <<#path as #krate::gradient::private::#function>::Returns as #krate::gradient::Components>::ZERO
-                ))),
-            };
+            let returns: Type = syn::parse_quote!(<#path as #krate::gradient::private::#function>::Returns);
+            return if count == 0 { Zero(None) } else { Zero(Some(self.known.halves.zero(&returns))) };
         }
         let arguments = tangents.into_iter().zip(&call.args).map(|(tangent, argument)| {
             let tangent = self.materialized(tangent, argument);
@@ -863,6 +871,10 @@ impl<'a> Tangents<'a> {
         match rule {
             Rule::Discrete => return Zero(Some(quote!(false))),
             Rule::Integer => return discrete(whole),
+            Rule::Widened(float) => {
+                let ty = Ident::new(float, Span::call_site());
+                return self.cast(receiver, &syn::parse_quote!(#ty), whole);
+            }
             _ => {}
         }
         let tangent = self.operand(receiver);
@@ -1196,10 +1208,31 @@ fn base(place: &Expr) -> Option<&Ident> {
 /// Gives the names of a pattern those of their tangents.
 struct Rename<'a> {
     names: &'a Names,
+    halves: Halves<'a>,
     found: Vec<(Ident, Ident)>,
 }
 
 impl VisitMut for Rename<'_> {
+    fn visit_pat_mut(&mut self, pat: &mut Pat) {
+        visit_mut::visit_pat_mut(self, pat);
+        if !self.halves.named {
+            return;
+        }
+        match pat {
+            Pat::Struct(fields) => {
+                let path = self.halves.literal(&fields.path);
+                fields.path = syn::parse_quote!(#path);
+            }
+            // The constructor's name is not that of a type.
+            Pat::TupleStruct(fields) => {
+                let (path, members) = (self.halves.literal(&fields.path), (0..fields.elems.len()).map(syn::Index::from));
+                let elems = fields.elems.iter();
+                *pat = syn::parse_quote!(#path { #(#members: #elems),* });
+            }
+            _ => {}
+        }
+    }
+
     fn visit_field_pat_mut(&mut self, field: &mut syn::FieldPat) {
         if field.colon_token.is_none() {
             field.colon_token = Some(Default::default());
