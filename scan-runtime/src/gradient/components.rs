@@ -358,10 +358,16 @@ impl<T: Components, const N: usize> Components for [T; N] {
     const ZERO: Self = [T::ZERO; N];
     const ONES: Self = [T::ONES; N];
     functions!(
-        T::Scalar, [T::Tangent; N],
+        T::Scalar,
+        [T::Tangent; N],
         [
-            array_component::<T, N>, array_plus::<T, N>, array_product::<T, N>, array_plus_scaled::<T, N>,
-            array_products::<T, N>, array_widened::<T, N>, array_narrowed::<T, N>
+            array_component::<T, N>,
+            array_plus::<T, N>,
+            array_product::<T, N>,
+            array_plus_scaled::<T, N>,
+            array_products::<T, N>,
+            array_widened::<T, N>,
+            array_narrowed::<T, N>
         ]
     );
 }

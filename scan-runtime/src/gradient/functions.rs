@@ -4,9 +4,9 @@
 
 use std::marker::PhantomData;
 
-use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};
 use super::components::Components;
 use super::halves::TangentOf;
+use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};
 
 macro_rules! of_functions {
     ($($trait:ident $name:ident: $($ty:ident $x:ident $dx:ident),*;)*) => {$(

@@ -348,7 +348,8 @@ fn functions_of_16_bits_have_their_derivatives() {
     let (dx, _, _) = backward(Functions, 1.0, &x, &[f16::ZERO; 40]);
     for (x, dx) in x.iter().zip(dx) {
         let x = x.to_f64();
-        let slope = x.exp() * (x.sin() + x.cos()) + 1.0 - x.tanh().powi(2) - 0.5 / x.sqrt() + 2.0 * x - 1.0 / (x * x) + 1.0;
+        let slope =
+            x.exp() * (x.sin() + x.cos()) + 1.0 - x.tanh().powi(2) - 0.5 / x.sqrt() + 2.0 * x - 1.0 / (x * x) + 1.0;
         assert!((dx.to_f64() - slope).abs() <= 4e-3 * slope.abs().max(1.0), "{x}: {dx}, where the slope is {slope}");
     }
 }
@@ -435,10 +436,8 @@ where
 
 #[test]
 fn kernels_give_the_gradients_of_the_cpu() {
-    let pair = |at: u64| PairBf16 {
-        kind: at as u8,
-        x: [bf16::from_f32(whole(2 * at)), bf16::from_f32(whole(2 * at + 1))],
-    };
+    let pair =
+        |at: u64| PairBf16 { kind: at as u8, x: [bf16::from_f32(whole(2 * at)), bf16::from_f32(whole(2 * at + 1))] };
     let (items, weights): (Vec<_>, Vec<_>) = ((0..150).map(pair).collect(), (500..650).map(pair).collect());
     let round = bf16::from_f32;
     let op = InBf16 { scale: round(2.0), shift: [round(3.0), round(-1.0)], constant: round(0.5) };

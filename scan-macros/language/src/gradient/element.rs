@@ -12,9 +12,9 @@ use syn::{Fields, Index, ItemStruct, Member, Path, Type};
 /// The implementation of `Components` for a struct.
 pub(crate) fn components(krate: &Path, gradient: &Gradient, item: &ItemStruct, errors: &mut Errors) -> TokenStream {
     let instances = instances::of_struct(item, gradient, errors);
-    let components = instances.iter().map(|(instance, item)| {
-        implementation(krate, &gradient.name, (instance, item), &tangent(krate, item), errors)
-    });
+    let components = instances
+        .iter()
+        .map(|(instance, item)| implementation(krate, &gradient.name, (instance, item), &tangent(krate, item), errors));
     components.collect()
 }
 

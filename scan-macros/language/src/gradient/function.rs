@@ -1,8 +1,9 @@
 //! `#[scan_fn(gradient)]`: the tangent of a function, which the gradients of operators call.
 
-use super::{Gradient, MOST_PARAMETERS};
 use super::halves::Halves;
-use super::tangent::{Known, Names, Tangent, Tangents};
+use super::names::Names;
+use super::tangent::{Known, Tangent, Tangents};
+use super::{Gradient, MOST_PARAMETERS};
 use crate::errors::Errors;
 use crate::helper;
 use proc_macro2::{Ident, TokenStream};

@@ -42,10 +42,10 @@ pub(super) fn of_operator(operator: &Operator, errors: &mut Errors) -> Vec<Opera
             input: to.ty(&operator.input),
             state: to.ty(&operator.state),
             output: to.ty(&operator.output),
-            machine: operator.machine.as_ref().map(|machine| Machine {
-                carry: to.ty(&machine.carry),
-                start: constant(&mut to, &machine.start),
-            }),
+            machine: operator
+                .machine
+                .as_ref()
+                .map(|machine| Machine { carry: to.ty(&machine.carry), start: constant(&mut to, &machine.start) }),
             identity: operator.identity.as_ref().map(|identity| constant(&mut to, identity)),
             functions,
             advance: None,
@@ -106,7 +106,10 @@ fn bindings(
             .filter_map(|instance| {
                 let found = Bindings::of(generics, self_ty, instance);
                 if found.is_none() {
-                    errors.at(instance, format!("this is no instance of `{name}`: write it with a type for each parameter"));
+                    errors.at(
+                        instance,
+                        format!("this is no instance of `{name}`: write it with a type for each parameter"),
+                    );
                 }
                 Some((instance.clone(), found?))
             })
