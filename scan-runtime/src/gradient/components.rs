@@ -69,7 +69,7 @@ pub trait Components: ScanElement {
     const CALLEES: [Callee; 7];
 }
 
-/// Functions that operators call, whose text is that of the element's own.
+/// Functions that operators call. Their text is the text of the element's functions.
 macro_rules! of_elements {
     ($($(#[$doc:meta])* $index:literal: fn $name:ident($($parameter:ident: $ty:ty),*) -> $returns:ty;)*) => {$(
         $(#[$doc])*
@@ -84,7 +84,7 @@ macro_rules! of_elements {
             of: PhantomData<fn() -> C>,
         }
 
-        // SAFETY: the text is that of the function that is called, which `#[scan_fn]` wrote.
+        // SAFETY: the text is the text of the called function, written by `#[scan_fn]`.
         unsafe impl<C: Components> ScanFn for $name<C> {
             const SEALED: ByMacro = ByMacro;
             const CALLEE: Callee = C::CALLEES[$index];

@@ -14,7 +14,7 @@ macro_rules! of_functions {
         ///
         /// # Safety
         ///
-        /// The text is that of the function that is called.
+        /// The text is the text of the called function.
         #[diagnostic::on_unimplemented(
             message = "`{Self}` has no gradient, which the gradient of the operator needs",
             label = "not marked `#[scan_fn(gradient)]`",
@@ -47,7 +47,7 @@ macro_rules! of_functions {
             of: PhantomData<fn() -> F>,
         }
 
-        // SAFETY: the text is that of the function that is called.
+        // SAFETY: the text is the text of the called function.
         unsafe impl<F: $trait> ScanFn for $name<F> {
             const SEALED: ByMacro = ByMacro;
             const CALLEE: Callee = F::CALLEE;

@@ -33,7 +33,7 @@ impl Factor for f64 {
     }
 }
 
-/// Whether a type is that of its changes: whether there is no float of 16 bits in it.
+/// Whether a type has no float of 16 bits in it, so that its changes have the same type.
 #[derive(Clone, Copy, Debug)]
 pub struct Whole<const WHOLE: bool>;
 
@@ -55,7 +55,8 @@ impl<Own, Wider> Choice<Own, Wider> for Whole<false> {
 #[diagnostic::on_unimplemented(
     message = "the gradient of a carry with `f16` or `bf16` is not derived",
     label = "in this carry is a float of 16 bits",
-    note = "let the carry have `f32`: widen inputs in `lift` and `step`, `x.to_f32()`, and round outputs in `project` or `emit`, `bf16::from_f32(h)`"
+    note = "let the carry have `f32`: widen inputs in `lift` and `step`, `x.to_f32()`",
+    note = "round outputs in `project` or `emit`, `bf16::from_f32(h)`"
 )]
 pub trait CarryOfWideFloats {}
 

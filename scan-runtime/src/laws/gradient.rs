@@ -86,7 +86,7 @@ impl fmt::Debug for GradientFailure {
 impl std::error::Error for GradientFailure {}
 
 /// Checks an operator's gradient on these samples, with the default options of [`Check`]: each derivative of a step
-/// beside a central difference, and the laws of the operator of the backward pass.
+/// is compared with a central difference, and the laws of the operator of the backward pass.
 ///
 /// ```
 /// use scan_runtime::{laws, scan_op};
@@ -116,7 +116,7 @@ where
 
 impl Check {
     /// Checks an operator's gradient on these samples. The tolerance is relative to the terms that a derivative is
-    /// the sum of. By default it is that of the narrowest float in the carry, the input and the output:
+    /// the sum of. The default depends on the narrowest float in the carry, the input and the output:
     ///
     /// | narrowest float | tolerance |
     /// |---|---|
@@ -139,7 +139,7 @@ impl Check {
         self.gradient_of(|_| op.clone(), &[], samples)
     }
 
-    /// The same with respect to the operator's parameters too. `op` makes the operator of their floats, in the order
+    /// Also checks the gradient with respect to the operator's parameters. `op` makes the operator of their floats, in the order
     /// of `gradient(…)`.
     ///
     /// ```

@@ -139,7 +139,8 @@ impl<W: Wider<N>, N: Number, const COUNT: usize> ScanOp for Channels<W, N, COUNT
     fn combine(a: [W; COUNT], b: [W; COUNT]) -> [W; COUNT] {
         let mut products = b;
         for i in 0..COUNT {
-            products[i] = a[i].wrapping_mul(b[i]);
+            let last = COUNT - 1;
+            products[last - i] = a[last - i].wrapping_mul(b[last - i]);
         }
         products
     }

@@ -62,7 +62,7 @@ impl Writer<'_> {
         let mut stmts = TokenStream::new();
         let mut inline = |name: &str, arguments: &[(TokenStream, Tangent)]| -> Option<Inlined> {
             let function = self.function(name)?;
-            Some(tangents.inline(&function.signature.inputs, &function.block, arguments))
+            Some(tangents.inline(&function.signature, &function.block, arguments))
         };
         let of_before = (before.to_token_stream(), tangent(Direction::Carry, carry));
         let of_input = (input_name.to_token_stream(), tangent(Direction::Input, input));

@@ -65,7 +65,7 @@ fn implementation(
     let members: Vec<&Member> = fields.iter().map(|(member, _)| member).collect();
     let scalar = quote!(ScanScalar);
     let of_field = |ty: &Type| quote!(<#ty as #module>);
-    // Only fields with components have a say.
+    // The others are constants.
     let some: Vec<(&Member, &Type)> =
         fields.iter().filter(|(_, ty)| !super::function::is_discrete(ty)).map(|(member, ty)| (member, *ty)).collect();
     if some.is_empty() && !fields.is_empty() {

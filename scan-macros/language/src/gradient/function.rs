@@ -11,7 +11,7 @@ use quote::{format_ident, quote};
 use std::collections::BTreeMap;
 use syn::{FnArg, ItemFn, Path, ReturnType, Type};
 
-/// The tangent of a function, and the implementation that leads to it.
+/// The tangent of a function, and the implementation that names it.
 pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     let before = errors.count();
     if !item.sig.generics.params.is_empty() || gradient.instance().is_some() {
@@ -50,7 +50,7 @@ pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, error
         .collect();
     let known = Known { krate, halves, names: names.clone(), constants: BTreeMap::new(), fields: BTreeMap::new() };
     let mut tangents = Tangents::new(&known, errors);
-    let inlined = tangents.inline(&item.sig.inputs, block, &arguments);
+    let inlined = tangents.inline(&item.sig, block, &arguments);
     let value = match inlined.tangent {
         Tangent::Value(value) => value,
         Tangent::Zero(_) => halves.zero(returns),
@@ -76,7 +76,7 @@ pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, error
         const _: () = {
             #scope
             #twin
-            // SAFETY: the text is that of the function that is called, which `#[scan_fn]` wrote.
+            // SAFETY: the text is the text of the called function, written by `#[scan_fn]`.
             unsafe impl #krate::gradient::private::#of_count for #function {
                 const SEALED: #krate::__private::ByMacro = #krate::__private::ByMacro;
                 #(type #letters = #types;)*

@@ -1,17 +1,21 @@
 //! Floats of 16 bits: their changes are computed in `f32`, and a gradient is rounded once, at its end.
 //!
-//! The tangent of an `f16` or `bf16` is an `f32`; that of an array or a struct has `f32` in these places. As no types are
-//! known, a factor of a tangent is widened by a method that every float has. Code that names no such float stays as it
-//! is.
+//! The tangent of an `f16` or `bf16` is an `f32`; the tangent of an array or a struct has `f32` in these places. As no
+//! types are known, a factor of a tangent is widened by a method that every float has. Code that names no such float
+//! stays as it is.
 
+use super::carried;
+use crate::operator::Operator;
 use crate::syntax::is_primitive;
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
+use syn::spanned::Spanned;
 use syn::{Path, Type};
 
-/// What to do about a carry of 16 bits.
-pub(super) const CARRY: &str = "the gradient of a carry of 16 bits is not derived: let it be `f32`, widen inputs in `lift` \
-                                and `step`, `x.to_f32()`, and round outputs in `project` or `emit`, `bf16::from_f32(h)`";
+/// The error of a carry of 16 bits.
+pub(super) const CARRY: &str = "the gradient of a carry of 16 bits is not derived: let it be `f32`, widen inputs in \
+                                `lift` and `step`, `x.to_f32()`, and round outputs in `project` or `emit`, \
+                                `bf16::from_f32(h)`";
 
 /// The types and values in which changes are computed.
 #[derive(Clone, Copy)]
@@ -71,15 +75,39 @@ impl<'a> Halves<'a> {
     }
 
     fn by(self, function: &str, ty: &Type, value: TokenStream) -> TokenStream {
-        let (krate, function) = (self.krate, Ident::new(function, proc_macro2::Span::call_site()));
+        let (krate, function) = (self.krate, Ident::new(function, Span::call_site()));
         if self.named && may_hold(ty) { quote!(#krate::gradient::private::#function::<#ty>(#value)) } else { value }
     }
 
-    /// What the generated code needs in scope.
+    /// The trait that the generated code needs in scope.
     pub(super) fn scope(self) -> Option<TokenStream> {
         let krate = self.krate;
         self.named.then(|| quote!(use #krate::gradient::private::Factor as _;))
     }
+
+    /// Checks of an operator's structs, whose fields only rustc knows.
+    pub(super) fn checks(self, operator: &Operator) -> TokenStream {
+        let krate = self.krate;
+        let (private, components) = (quote!(#krate::gradient::private), quote!(#krate::gradient::Components));
+        let check = |function: &str, ty: &Type| {
+            let function = Ident::new(function, Span::call_site());
+            let whole = at(ty, quote!(#private::Whole<{ <#ty as #components>::WHOLE }>));
+            may_hold(ty).then(|| quote!(const _: () = #private::#function::<#whole>();))
+        };
+        let carry = check("carry_of_wide_floats", carried(operator));
+        let values = [&operator.input, &operator.output].map(|ty| check("no_halves", ty).filter(|_| !self.named));
+        let [input, output] = values;
+        quote!(#carry #input #output)
+    }
+}
+
+/// The tokens, where rustc reports an error at the type.
+fn at(ty: &Type, tokens: TokenStream) -> TokenStream {
+    let located = |mut token: TokenTree| {
+        token.set_span(token.span().located_at(ty.span()));
+        token
+    };
+    tokens.into_iter().map(located).collect()
 }
 
 /// Whether a type is spelled as a float of 16 bits.

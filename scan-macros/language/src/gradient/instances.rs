@@ -10,7 +10,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, GenericArgument, GenericParam, Generics, ItemStruct, Pat, Path, PathArguments, Type};
+use syn::{
+    Expr, ExprLit, GenericArgument, GenericParam, Generics, ItemStruct, Lit, LitInt, Pat, Path, PathArguments, Type,
+};
 
 /// An operator whose gradient is derived: the operator itself, or an instance of it.
 pub(super) fn of_operator(operator: &Operator, errors: &mut Errors) -> Vec<Operator> {
@@ -75,7 +77,7 @@ pub(super) fn of_struct(item: &ItemStruct, gradient: &Gradient, errors: &mut Err
     instances.collect()
 }
 
-/// The instances, each with what its parameters are.
+/// The instances, each with its arguments for the parameters.
 fn bindings(
     generics: &Generics,
     self_ty: &Type,
@@ -87,7 +89,7 @@ fn bindings(
     match (generics.params.is_empty(), gradient.instances.as_slice()) {
         (true, []) => vec![(self_ty.clone(), Bindings::default())],
         (true, [first, ..]) => {
-            errors.at(first, format!("`{name}` is not generic, so its gradient is that of one type: remove this"));
+            errors.at(first, format!("`{name}` is not generic: remove this, and its gradient is derived"));
             Vec::new()
         }
         (false, []) => {
@@ -108,7 +110,7 @@ fn bindings(
                 if found.is_none() {
                     errors.at(
                         instance,
-                        format!("this is no instance of `{name}`: write it with a type for each parameter"),
+                        format!("this is not an instance of `{name}`: write it with a type for each parameter"),
                     );
                 }
                 Some((instance.clone(), found?))
@@ -117,7 +119,7 @@ fn bindings(
     }
 }
 
-/// What the parameters of an item are in an instance.
+/// The arguments of an instance for the parameters of its item.
 #[derive(Default)]
 struct Bindings {
     arguments: BTreeMap<String, GenericArgument>,
@@ -134,7 +136,10 @@ impl Bindings {
         let mut arguments = BTreeMap::new();
         for (parameter, argument) in written.1.into_iter().zip(found.1) {
             match name_of(&parameter) {
-                Some(name) => drop(arguments.insert(name, argument)),
+                Some(name) => {
+                    let argument = with_suffix(generics, &name, argument);
+                    arguments.insert(name, argument);
+                }
                 None if parameter == argument => {}
                 None => return None,
             }
@@ -148,7 +153,7 @@ impl Bindings {
         all.then_some(Bindings { arguments, spelled: BTreeMap::new() })
     }
 
-    /// A type of the operator's, whose structs are known from then on.
+    /// A type of the operator. Its structs with arguments are remembered.
     fn ty(&mut self, ty: &Type) -> Type {
         let mut ty = ty.clone();
         self.visit_type_mut(&mut ty);
@@ -177,6 +182,21 @@ fn last_arguments(ty: &Type) -> Option<(String, Vec<GenericArgument>)> {
     match &last.arguments {
         PathArguments::AngleBracketed(found) => Some((last.ident.to_string(), found.args.iter().cloned().collect())),
         _ => None,
+    }
+}
+
+/// An integer for a constant, with the type of the constant: in a body it may be the only one that has a type.
+fn with_suffix(generics: &Generics, name: &str, argument: GenericArgument) -> GenericArgument {
+    let parameter = generics.const_params().find(|parameter| parameter.ident == name);
+    match (&argument, parameter) {
+        (GenericArgument::Const(Expr::Lit(ExprLit { lit: Lit::Int(number), .. })), Some(parameter))
+            if number.suffix().is_empty() =>
+        {
+            let digits = format!("{}_{}", number.base10_digits(), parameter.ty.to_token_stream());
+            let number = LitInt::new(&digits, number.span());
+            GenericArgument::Const(syn::parse_quote!(#number))
+        }
+        _ => argument,
     }
 }
 
@@ -220,7 +240,7 @@ impl VisitMut for Bindings {
     }
 
     fn visit_generic_argument_mut(&mut self, argument: &mut GenericArgument) {
-        // A constant's name looks like that of a type.
+        // The parser takes the name of a constant for a type.
         if let Some(bound) = name_of(argument).and_then(|name| self.arguments.get(&name)) {
             *argument = bound.clone();
             return;
@@ -274,7 +294,7 @@ impl VisitMut for Bindings {
     }
 }
 
-/// The traits of generic code, whose methods an instance calls.
+/// Traits whose methods generic code calls, and an instance by the name alone.
 pub(super) fn scope(krate: &Path) -> TokenStream {
     quote!(use #krate::ops::Number as _;)
 }

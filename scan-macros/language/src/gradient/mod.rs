@@ -1,8 +1,8 @@
 //! `gradient`: the backward pass of an operator, as an operator of its own.
 //!
 //! It is source to source. The tangents of the operator's functions ([`tangent`]) in the direction of each component
-//! of the carry, the input and the parameters are the columns of the Jacobians; what comes out is an `impl ScanOp` in
-//! the operator language, which goes through the passes like a user's. No later pass knows of gradients.
+//! of the carry, the input and the parameters are the columns of the Jacobians. The result is an `impl ScanOp` in the
+//! operator language, which goes through the passes like a user's. No later pass knows of gradients.
 
 mod along;
 mod arithmetic;
@@ -13,6 +13,7 @@ mod element;
 mod function;
 mod halves;
 mod instances;
+mod leaving;
 mod methods;
 mod names;
 mod options;
@@ -39,7 +40,7 @@ use crate::operator::Operator;
 use crate::passes;
 use crate::syntax::is_primitive;
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned;
 use writer::Writer;
@@ -47,7 +48,7 @@ use writer::Writer;
 /// The most parameters of a function with a gradient.
 pub(super) const MOST_PARAMETERS: usize = 6;
 
-/// The operators next to an operator that asks for its gradient, and the implementations that name them.
+/// The operators that are derived from an operator, and the implementations that name them.
 pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream {
     let instances = instances::of_operator(operator, errors);
     let test = match (&operator.laws, instances.first()) {
@@ -63,7 +64,7 @@ pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream 
 fn derived(operator: &Operator, is_instance: bool, errors: &mut Errors) -> TokenStream {
     let Some(written) = written(operator, errors) else { return TokenStream::new() };
     let Operator { krate, self_ty, .. } = operator;
-    let Written { names: [gradient, states], parameters, scope, items } = &written;
+    let Written { names: [gradient, states], parameters, around, items } = &written;
     let expanded = items.iter().map(|item| passes::scan_op(quote!(crate = #krate), item.clone()));
     let structs = [gradient, states].map(|name| {
         quote! {
@@ -86,24 +87,13 @@ fn derived(operator: &Operator, is_instance: bool, errors: &mut Errors) -> Token
             const _: () = ::core::assert!(<#ty as #krate::gradient::Components>::COUNT > 0, #message);
         }
     });
-    let named = scope.is_some();
-    let checks = [("carry", carried(operator)), ("values", &operator.input), ("values", &operator.output)];
-    let checks = checks.into_iter().filter(|(of, ty)| halves::may_hold(ty) && (*of == "carry" || !named));
-    let checks = checks.map(|(of, ty)| {
-        let check = format_ident!("{}", if of == "carry" { "carry_of_wide_floats" } else { "no_halves" });
-        let private = quote!(#krate::gradient::private);
-        quote_spanned! {ty.span()=>
-            const _: () = #private::#check::<#private::Whole<{ <#ty as #krate::gradient::Components>::WHOLE }>>();
-        }
-    });
     let generic = is_instance.then(|| instances::scope(krate));
     quote! {
         #[allow(unused, non_local_definitions, missing_docs, unreachable_pub, non_camel_case_types, clippy::all)]
         const _: () = {
             #generic
-            #scope
+            #around
             #(#floats)*
-            #(#checks)*
             #parameters
             #(#structs)*
             #(#expanded)*
@@ -126,7 +116,7 @@ fn test_of_gradient(operator: &Operator, laws: &Laws) -> TokenStream {
     let Operator { krate, self_ty, .. } = operator;
     let name = emit::name_of_test("gradient_of", self_ty, laws);
     let value = emit::value_of_test(self_ty, laws);
-    // The other options are those of the laws, whose tolerance is one of rounding.
+    // The other options are for the laws: their tolerance is for rounding alone.
     let run = match &laws.samples {
         Some(samples) => quote!(.gradient(&#value, #samples)),
         None => quote!(.gradient_on_default_samples(&#value)),
@@ -141,18 +131,18 @@ fn test_of_gradient(operator: &Operator, laws: &Laws) -> TokenStream {
     }
 }
 
-/// The code of the operators beside an operator.
+/// The code of the two operators that are derived from an operator.
 struct Written {
     names: [Ident; 2],
-    /// The struct of the parameters, with what is implemented for it.
+    /// The struct of the parameters, with its implementations.
     parameters: Option<TokenStream>,
-    /// What the impl blocks need in scope.
-    scope: Option<TokenStream>,
+    /// The scope of the impl blocks.
+    around: TokenStream,
     /// The impl blocks.
     items: [TokenStream; 2],
 }
 
-/// The code of the operators beside an operator that asks for its gradient; `None` of another, and after an error.
+/// The derived code of an operator with `gradient`; `None` of others, and after an error.
 fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
     let gradient = operator.gradient.as_ref()?;
     let before = errors.count();
@@ -180,8 +170,9 @@ fn written(operator: &Operator, errors: &mut Errors) -> Option<Written> {
     let writer = Writer::new(operator, gradient);
     let items = [writer.gradient(errors), writer.states()];
     let parameters = (!gradient.parameters.is_empty()).then(|| writer.parameters());
-    let scope = writer.halves.scope();
-    (errors.count() == before).then_some(Written { names: writer.operators.clone(), parameters, scope, items })
+    let (scope, checks) = (writer.halves.scope(), writer.halves.checks(operator));
+    let (names, around) = (writer.operators.clone(), quote!(#scope #checks));
+    (errors.count() == before).then_some(Written { names, parameters, around, items })
 }
 
 /// The operator of the backward pass after the passes before `print`, where one is asked for.

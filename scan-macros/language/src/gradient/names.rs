@@ -1,4 +1,4 @@
-//! The names of tangents and of what else is generated.
+//! The names of tangents and of other generated variables.
 
 use super::halves::Halves;
 use crate::syntax::{is_constant, letters};
@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use syn::Pat;
 use syn::visit_mut::{self, VisitMut};
 
-/// The names that no user's name is among.
+/// Names that differ from all of the user's.
 #[derive(Clone)]
 pub(super) struct Names {
-    /// What ends the name of a tangent.
+    /// The end of a tangent's name.
     suffix: String,
-    /// What the other names begin with.
+    /// The beginning of the other names.
     prefix: String,
 }
 
@@ -52,7 +52,7 @@ fn collect(tokens: TokenStream, used: &mut BTreeSet<String>) {
     }
 }
 
-/// Gives the names of a pattern those of their tangents.
+/// Replaces the names in a pattern by the names of their tangents.
 pub(super) struct Rename<'a> {
     pub(super) names: &'a Names,
     pub(super) halves: Halves<'a>,
@@ -70,7 +70,7 @@ impl VisitMut for Rename<'_> {
                 let path = self.halves.literal(&fields.path);
                 fields.path = syn::parse_quote!(#path);
             }
-            // The constructor's name is not that of a type.
+            // A constructor is named by its struct, not by another name of its type.
             Pat::TupleStruct(fields) => {
                 let (path, members) =
                     (self.halves.literal(&fields.path), (0..fields.elems.len()).map(syn::Index::from));

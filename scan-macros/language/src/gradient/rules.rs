@@ -6,7 +6,8 @@ use syn::{Expr, ExprLit, Lit, UnOp};
 
 /// A method's derivative.
 pub(super) enum Rule {
-    /// That of a function of one float: the factor of the receiver's tangent, made of the receiver and of the result.
+    /// The derivative of a function of one float: the factor of the receiver's tangent, made of the receiver and of the
+    /// result.
     Factor(fn(&TokenStream, &TokenStream) -> TokenStream),
     /// The same; where the receiver does not change, the result does not, though the factor may be infinite.
     Steep(fn(&TokenStream, &TokenStream) -> TokenStream),
@@ -30,11 +31,11 @@ pub(super) enum Rule {
     /// The sum and the product, under the names of the trait `Number`.
     Add,
     Mul,
-    /// A result that is no float, of floats or integers.
+    /// A truth value, of floats or integers.
     Discrete,
     /// A result that is an integer, of integers.
     Integer,
-    /// None, and what to say about it.
+    /// No derivative; the message says what to do.
     None(&'static str),
 }
 

@@ -1,17 +1,20 @@
-//! The tangent of a body, in one direction: the same statements, each beside those that compute how its values change.
+//! The tangent of a body, in one direction: the same statements, each after the statements that compute how its values
+//! change.
 //!
 //! The tangent of a value has the type of the value, so that no types are needed here; only floats of 16 bits have
-//! wider ones ([`Halves`]). A variable `x` has its tangent in `x_t`. What does not change in the direction has no tangent; where one is needed all the same, it is the type's
-//! zero.
+//! wider ones ([`Halves`]). A variable `x` has its tangent in `x_t`. A value that does not change in the direction has
+//! no tangent; if one is needed, it is the type's zero.
 
 use super::halves::Halves;
+use super::leaving::Returned;
 use super::names::Names;
 use super::places::{changes_others, is_place};
+use super::returns;
 use crate::errors::Errors;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
-use syn::{Block, Expr, FnArg, Path, Stmt, Type, UnOp};
+use syn::{Block, Expr, FnArg, Path, ReturnType, Signature, Stmt, Type, UnOp};
 
 /// How a value changes.
 #[derive(Clone)]
@@ -60,14 +63,19 @@ impl<'a> Tangents<'a> {
     }
 
     /// A function's value for these arguments, each an expression without effects and its tangent.
-    pub(super) fn inline<'f>(
+    pub(super) fn inline(
         &mut self,
-        inputs: impl IntoIterator<Item = &'f FnArg>,
+        signature: &Signature,
         body: &Block,
         arguments: &[(TokenStream, Tangent)],
     ) -> Inlined {
-        let body = super::returns::removed(body, self.errors);
-        let typed = inputs.into_iter().filter_map(|input| match input {
+        let Known { halves, names, .. } = self.known;
+        let returned = match &signature.output {
+            ReturnType::Type(_, ty) => Some(Returned { halves: *halves, names, ty }),
+            ReturnType::Default => None,
+        };
+        let body = returns::removed(body, returned.as_ref(), self.errors);
+        let typed = signature.inputs.iter().filter_map(|input| match input {
             FnArg::Typed(typed) => Some(typed),
             FnArg::Receiver(_) => None,
         });
@@ -145,8 +153,7 @@ impl<'a> Tangents<'a> {
         }
     }
 
-    /// The tangent of a value that is computed beside its tangent, so that it may not change what either of them
-    /// reads.
+    /// The tangent of a value that is computed next to its tangent: neither may change a variable that the other reads.
     pub(super) fn operand(&mut self, expr: &Expr) -> Tangent {
         self.operand_of(expr, false)
     }

@@ -1,4 +1,4 @@
-//! The tangents of values that are no calls: names, fields, items, structs and arrays.
+//! The tangents of names, fields, items, structs and arrays.
 
 use super::tangent::Tangent::{self, Value, Zero};
 use super::tangent::Tangents;

@@ -88,7 +88,7 @@ impl Tangents<'_> {
         }
     }
 
-    /// The type of the tangent of a variable, where that of the variable is written.
+    /// The type of a variable's tangent, if the type of the variable is written.
     pub(super) fn of_type(&self, ty: Option<&Type>) -> Option<TokenStream> {
         let ty = self.known.halves.ty(ty?);
         Some(quote!(: #ty))

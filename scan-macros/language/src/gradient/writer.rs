@@ -20,7 +20,7 @@ pub(super) struct Writer<'a> {
     pub(super) operators: [Ident; 2],
     /// The name of the struct of the parameters.
     pub(super) parameters: Ident,
-    /// The operator's functions, with its own types for those of `Self`.
+    /// The operator's functions, with its types in place of `Self`'s.
     pub(super) functions: Vec<Function>,
     pub(super) types: BTreeMap<&'static str, Type>,
 }

@@ -1,4 +1,4 @@
-//! The tangents of what does not change, and what expressions tell about them.
+//! The zeros of types: the tangents of constants.
 
 use super::tangent::Tangent::{self, Value, Zero};
 use crate::language;
@@ -23,17 +23,17 @@ pub(super) fn either(a: Option<TokenStream>, b: Option<TokenStream>) -> Option<T
     }
 }
 
-/// The tangent of what is refused: any will do from there on.
+/// A tangent after an error.
 pub(super) fn wrong() -> Tangent {
     Zero(Some(quote!(0.0)))
 }
 
-/// The zero of a value that is an integer or a truth value, whichever.
+/// The zero of an integer or a truth value, whose type is not known.
 pub(super) fn discrete(value: &Expr) -> Tangent {
     Zero(Some(quote!(((#value) ^ (#value)))))
 }
 
-/// Whether a zero is that of an integer or a truth value, whose variables never change by a little.
+/// Whether it is the zero of an integer or a truth value, whose variables have no tangents.
 pub(super) fn is_discrete(zero: &TokenStream) -> bool {
     let text = zero.to_string();
     syn::parse2::<syn::LitInt>(zero.clone()).is_ok()

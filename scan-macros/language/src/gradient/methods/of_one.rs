@@ -25,7 +25,7 @@ impl Tangents<'_> {
     }
 
     fn factor(&mut self, factor: Factor, call: &Call) -> TokenStream {
-        // Either of them, whichever the factor is made of.
+        // The factor is made of one of the two.
         let (x, r) = (quote!(scan_receiver), quote!(scan_result));
         let uses_result = factor(&x, &r).to_string().contains("scan_result");
         let value = self.shared(if uses_result { call.whole } else { call.receiver });
