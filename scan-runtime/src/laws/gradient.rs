@@ -139,8 +139,8 @@ impl Check {
         self.gradient_of(|_| op.clone(), &[], samples)
     }
 
-    /// Also checks the gradient with respect to the operator's parameters. `op` makes the operator of their floats, in the order
-    /// of `gradient(…)`.
+    /// Also checks the gradient with respect to the operator's parameters. `op` makes the operator of their floats, in
+    /// the order of `gradient(…)`.
     ///
     /// ```
     /// # #[cfg(feature = "gallery")] {
@@ -207,7 +207,7 @@ struct Steps<'a, F> {
     shapes: Shapes,
 }
 
-/// The number that is differentiated, of a step: the sum of its results with the weights, and the sum of the magnitudes.
+/// The number that is differentiated: the sum of a step's results with the weights, and the sum of the magnitudes.
 #[derive(Clone, Copy)]
 struct Sum {
     /// Where the component is that changes.
