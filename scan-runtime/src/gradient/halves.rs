@@ -14,13 +14,13 @@ pub trait Factor {
     /// `f32` of `f16` and `bf16`, else the same.
     type Wide;
     /// The same number.
-    fn as_factor(self) -> Self::Wide;
+    fn factor(self) -> Self::Wide;
 }
 
 impl Factor for f32 {
     type Wide = f32;
     #[inline(always)]
-    fn as_factor(self) -> f32 {
+    fn factor(self) -> f32 {
         self
     }
 }
@@ -28,7 +28,7 @@ impl Factor for f32 {
 impl Factor for f64 {
     type Wide = f64;
     #[inline(always)]
-    fn as_factor(self) -> f64 {
+    fn factor(self) -> f64 {
         self
     }
 }
@@ -119,7 +119,7 @@ macro_rules! halves {
         impl Factor for half::$half {
             type Wide = f32;
             #[inline(always)]
-            fn as_factor(self) -> f32 {
+            fn factor(self) -> f32 {
                 self.to_f32()
             }
         }

@@ -61,7 +61,7 @@ impl<'a> Halves<'a> {
 
     /// A value by which a change is multiplied.
     pub(super) fn factor(self, value: TokenStream) -> TokenStream {
-        if self.named { quote!(#value.as_factor()) } else { value }
+        if self.named { quote!(#value.factor()) } else { value }
     }
 
     /// A value in the type of its changes.

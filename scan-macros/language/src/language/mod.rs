@@ -104,7 +104,7 @@ impl Method {
 }
 
 /// The conversion of a factor of a tangent: to `f32` from 16 bits, and none of wider floats. Only gradients call it.
-static OF_GRADIENTS: Method = method("as_factor", 0, Floats);
+static OF_GRADIENTS: Method = method("factor", 0, Floats);
 
 /// The methods, in the order of their names.
 pub(crate) static METHODS: &[Method] = &[
