@@ -74,8 +74,8 @@ use proc_macro::TokenStream;
 ///
 /// `gradient` derives the operator's backward pass, an operator of its own: `scan_runtime::gradient` has what it
 /// gives. `gradient(decay: f64)` names the fields that have a gradient too, with their types, and
-/// `gradient(diagonal)` vouches for a diagonal Jacobian of the carry. With `laws`, a second test, `gradient_of_…`,
-/// compares it with differences. The function and the structs that the operator is made of are marked
+/// `gradient(diagonal)` vouches for a diagonal Jacobian of the carry; a generic operator names its instances,
+/// `gradient(Op<f32>, Op<f64>)`. With `laws`, a second test, `gradient_of_…`, compares it with differences. The function and the structs that the operator is made of are marked
 /// `#[scan_fn(gradient)]` and `#[scan_element(gradient)]`.
 ///
 /// The report of the test of the laws names such a k if `combine` compares with it and no run has reached it. `cargo
@@ -180,7 +180,8 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// unless it has a `repr` of its own, which is required if it has explicit discriminants. It is `ValidAsZeroBits` if a
 /// variant has the discriminant 0.
 ///
-/// `gradient`, of a struct, numbers its floats, so that it can be a part of operators that have a gradient.
+/// `gradient`, of a struct, numbers its floats, so that it can be a part of operators that have a gradient; a generic
+/// struct names its instances, `gradient(Affine<f32>, Affine<f64>)`.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     scan_language::scan_element(options.into(), item.into()).into()

@@ -1,4 +1,4 @@
-use scan_runtime::{ScanOp, scan_element, scan_fn, scan_op};
+use scan_runtime::{ScanOp, half::bf16, scan_element, scan_fn, scan_op};
 
 /// What a derived gradient does not follow.
 struct Followed;
@@ -8,11 +8,7 @@ impl ScanOp for Followed {
     type Element = f64;
     const IDENTITY: f64 = 0.0;
     fn lift(x: f64) -> f64 {
-        for i in 0..4_u32 {
-            if x > i as f64 {
-                return x;
-            }
-        }
+        let _above: f64 = if x > 4.0 { return x } else { x };
         let root: f64 = loop {
             break x.sqrt();
         };
@@ -33,11 +29,7 @@ impl ScanOp for Followed {
         let kept: f64 = loop {
             break sum;
         };
-        for i in 0..4_u32 {
-            if x > i as f64 {
-                return x;
-            }
-        }
+        let _above: f64 = if x > 4.0 { return x } else { x };
         kept + bits
     }
 }
@@ -128,6 +120,30 @@ impl<T: scan_runtime::ops::Number> ScanOp for Generic<T> {
 struct Both<T> {
     a: T,
     b: T,
+}
+
+/// Instances of another operator, of too many types, and of a struct without parameters.
+struct Named<T>(T);
+
+#[scan_op(gradient(Generic<f32>, Named<f32, f64>))]
+impl<T: scan_runtime::ops::Number> ScanOp for Named<T> {
+    type Element = T;
+    const IDENTITY: T = T::ZERO;
+    fn combine(a: T, b: T) -> T {
+        a.wrapping_add(b)
+    }
+}
+
+#[scan_element(gradient(Single<f32>))]
+#[derive(Clone, Copy)]
+struct Single {
+    a: f32,
+}
+
+/// A state of 16 bits.
+#[scan_op(identity = bf16::ZERO, gradient)]
+fn narrow(a: bf16, b: bf16) -> bf16 {
+    a + b
 }
 
 #[scan_element(gradient)]

@@ -1,4 +1,4 @@
-use scan_runtime::{ScanOp, Scanner, scan_element, scan_fn, scan_op};
+use scan_runtime::{ScanOp, Scanner, half::bf16, scan_element, scan_fn, scan_op};
 
 /// A struct and a function without gradients.
 #[scan_element]
@@ -41,6 +41,46 @@ impl ScanOp for Calls {
 #[scan_op(identity = 0.0)]
 fn without(a: f64, b: f64) -> f64 {
     a + b
+}
+
+/// Floats of 16 bits in a carry, and in an input of which the operator's functions do not say so.
+#[scan_element(gradient)]
+#[derive(Clone, Copy)]
+struct Narrow {
+    x: bf16,
+}
+
+struct NarrowCarry;
+
+#[scan_op(gradient)]
+impl ScanOp for NarrowCarry {
+    type Element = Narrow;
+    const IDENTITY: Narrow = Narrow { x: bf16::ZERO };
+    fn combine(a: Narrow, b: Narrow) -> Narrow {
+        let x: bf16 = a.x + b.x;
+        Narrow { x }
+    }
+}
+
+#[scan_fn(gradient)]
+fn widened(x: bf16) -> f32 {
+    x.to_f32()
+}
+
+struct Unseen;
+
+#[scan_op(gradient)]
+impl ScanOp for Unseen {
+    type Input = Narrow;
+    type State = f32;
+    type Output = f32;
+    const IDENTITY: f32 = 0.0;
+    fn lift(x: Narrow) -> f32 {
+        widened(x.x)
+    }
+    fn combine(a: f32, b: f32) -> f32 {
+        a + b
+    }
 }
 
 fn main() {

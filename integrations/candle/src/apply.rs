@@ -53,7 +53,7 @@ where
 }
 
 /// As [`scan`], where each sequence begins with a value of its own: a tensor of the shape without the dimension, which
-/// has a gradient, too. Its type is that of the operator's carry: `f32` where `T` has 16 bits.
+/// has a gradient, too. Its type is the type of the operator's carry: `f32` where `T` has 16 bits.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -373,7 +373,7 @@ impl<T: Float, O: TensorOp<T>> Applied<T, O> {
     }
 }
 
-/// The two kinds of storage of an operation of so many arguments.
+/// The two kinds of storage of an operation, by the number of its arguments.
 macro_rules! forward {
     ($($storage:ident $layout:ident),*) => {
         fn name(&self) -> &'static str {

@@ -25,7 +25,7 @@ pub(crate) enum Cuda {}
 #[doc(hidden)]
 pub struct DeviceArray<'a, T> {
     pub(crate) items: CudaView<'a, T>,
-    /// Its strides, if they are not those of the axis.
+    /// Its strides, if they differ from the axis's.
     pub(crate) strides: Option<Vec<usize>>,
 }
 

@@ -58,7 +58,7 @@ impl GatedRecurrence {
         })
     }
 
-    /// The gates `a`, and what is added to the state, `(1 − a)·v`.
+    /// The gates `a`, and the terms that are added to the state, `(1 − a)·v`.
     ///
     /// # Errors
     ///

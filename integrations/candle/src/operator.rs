@@ -1,12 +1,12 @@
-//! What makes a scan operator an operation on tensors.
+//! The trait of scan operators that are operations on tensors.
 
 use candle_core::WithDType;
 use scan_runtime::ScanOp;
 
 use crate::{Arrays, Float};
 
-/// An operator on tensors of `T`, with its gradient: the operator of the forward pass, that of the backward pass, which
-/// is a reversed scan, and what the latter reads.
+/// An operator on tensors of `T`, with its gradient: the operator of the forward pass, the operator of the backward
+/// pass, which is a reversed scan, and the arrays that the backward pass reads.
 ///
 /// ```
 /// use candle_core::{Device, Tensor, Var};

@@ -38,7 +38,7 @@ pub(crate) trait Backend: Sized + 'static {
 
     /// The storage, if it is in this memory.
     fn storage(storage: &Storage) -> Option<&Self::Storage>;
-    /// A buffer on the device of a storage, with values that nobody reads.
+    /// A buffer on the device of a storage, whose values are not read.
     fn buffer<C: Float>(like: &Self::Storage, len: usize) -> Result<Self::Buffer<C>>;
     /// A buffer as candle's storage.
     fn wrap<C: Float>(buffer: Self::Buffer<C>, like: &Self::Storage) -> Self::Storage;
@@ -48,7 +48,7 @@ pub(crate) trait Backend: Sized + 'static {
     fn all<C: Float>(buffer: &Self::Buffer<C>) -> Self::Values<'_, C>;
     /// The elements of a contiguous tensor.
     fn values<C: Float>(storage: &Self::Storage, layout: Layout) -> Result<Self::Values<'_, C>>;
-    /// Scans. `I` are the arrays of the inputs, `O` those of the outputs.
+    /// Scans. `I` are the arrays of the inputs, `O` the arrays of the outputs.
     fn run<T, Op, I, O>(scan: &Scan<Op>, call: Call<'_, Self, T, Op::Carry>) -> Result<()>
     where
         T: Float,

@@ -108,7 +108,7 @@ pub(super) fn primitives(
         })
         .collect();
     let has_half = primitives.contains(&Primitive::F16) || primitives.contains(&Primitive::Bf16);
-    if has_half && (uses.contains("to_f32") || uses.contains("from_f32")) {
+    if has_half && ["to_f32", "from_f32", "factor"].iter().any(|used| uses.contains(used)) {
         primitives.insert(Primitive::F32);
     }
     if has_half && uses.contains("to_f64") {

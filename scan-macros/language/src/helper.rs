@@ -23,7 +23,7 @@ pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(Item::Fn(mut function)) => {
             let mut companion = companion(&krate, &function, &mut errors);
             if let Some(gradient) = options.gradient.filter(|_| errors.is_empty()) {
-                companion.extend(gradient::tangent_of(&krate, &gradient.name, &function, &mut errors));
+                companion.extend(gradient::tangent_of(&krate, &gradient, &function, &mut errors));
             }
             // What rustc would say of the body then follows from the error, or repeats it. Constants are evaluated.
             if !errors.is_empty() && function.sig.constness.is_none() {

@@ -11,8 +11,8 @@ use crate::{ScanElement, scan_fn};
 /// An element that has a gradient: its float components are numbered, and the gradient with respect to them has the
 /// type of the element.
 ///
-/// `f32`, `f64`, arrays of such elements, and structs marked `#[scan_element(gradient)]`. Integers and `bool` have no
-/// components: in a gradient they are 0 and `false`.
+/// `f32`, `f64`, `f16`, `bf16`, arrays of such elements, and structs marked `#[scan_element(gradient)]`. Integers and
+/// `bool` have no components: in a gradient they are 0 and `false`.
 ///
 /// ```
 /// use scan_runtime::{gradient::Components, scan_element};
@@ -27,7 +27,7 @@ use crate::{ScanElement, scan_fn};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no gradient",
     label = "the gradient of this type is not known",
-    note = "there are gradients with respect to `f32`, `f64`, arrays of these, and structs of these; integers are constants in them",
+    note = "there are gradients with respect to floats, arrays of these, and structs of these; integers are constants in them",
     note = "mark a struct of your own `#[scan_element(gradient)]`"
 )]
 pub trait Components: ScanElement {
@@ -35,6 +35,12 @@ pub trait Components: ScanElement {
     const SEALED: ByMacro;
     /// `f64` if a component is one, else `f32`.
     type Scalar: Number;
+    /// The type in which changes of the element are computed: the element's own, with `f32` in place of each `f16` and
+    /// `bf16`.
+    type Tangent: Components<Scalar = Self::Scalar, Tangent = Self::Tangent>;
+    /// Whether `Tangent` is the type itself.
+    #[doc(hidden)]
+    const WHOLE: bool;
     /// Whether `Scalar` is `f64`.
     #[doc(hidden)]
     const WIDE: bool;
@@ -54,12 +60,16 @@ pub trait Components: ScanElement {
     fn add_scaled(self, other: Self, factor: Self::Scalar) -> Self;
     /// The products of the components.
     fn multiply(self, other: Self) -> Self;
+    /// The element in the type of its changes, which has all of its values.
+    fn widened(self) -> Self::Tangent;
+    /// A change, with each `f16` and `bf16` rounded to the nearest.
+    fn narrowed(of: Self::Tangent) -> Self;
     /// The CUDA text of the functions, in this order.
     #[doc(hidden)]
-    const CALLEES: [Callee; 5];
+    const CALLEES: [Callee; 7];
 }
 
-/// Functions that operators call, whose text is that of the element's own.
+/// Functions that operators call. Their text is the text of the element's functions.
 macro_rules! of_elements {
     ($($(#[$doc:meta])* $index:literal: fn $name:ident($($parameter:ident: $ty:ty),*) -> $returns:ty;)*) => {$(
         $(#[$doc])*
@@ -74,7 +84,7 @@ macro_rules! of_elements {
             of: PhantomData<fn() -> C>,
         }
 
-        // SAFETY: the text is that of the function that is called, which `#[scan_fn]` wrote.
+        // SAFETY: the text is the text of the called function, written by `#[scan_fn]`.
         unsafe impl<C: Components> ScanFn for $name<C> {
             const SEALED: ByMacro = ByMacro;
             const CALLEE: Callee = C::CALLEES[$index];
@@ -95,6 +105,10 @@ of_elements! {
     3: fn add_scaled(to: C, other: C, factor: C::Scalar) -> C;
     /// [`Components::multiply`]
     4: fn multiply(a: C, b: C) -> C;
+    /// [`Components::widened`]
+    5: fn widened(of: C) -> C::Tangent;
+    /// [`Components::narrowed`]
+    6: fn narrowed(of: C::Tangent) -> C;
 }
 
 /// `f32` or `f64`.
@@ -115,36 +129,55 @@ impl Float for Width<true> {
     type Float = f64;
 }
 
+/// The functions of a type, each by a `scan_fn`.
 macro_rules! functions {
-    ($ty:ty, $scalar:ty, [$($name:ident),*]) => {
+    (
+        $scalar:ty, $tangent:ty,
+        [$component:path, $plus:path, $dot:path, $plus_scaled:path, $multiply:path, $widened:path, $narrowed:path]
+    ) => {
         type Scalar = $scalar;
+        type Tangent = $tangent;
         #[inline(always)]
         fn component(self, index: usize) -> $scalar {
-            functions!(@call 0 $($name)*)(self, index)
+            $component(self, index)
         }
         #[inline(always)]
         fn add_at(self, index: usize, value: $scalar) -> Self {
-            functions!(@call 1 $($name)*)(self, index, value)
+            $plus(self, index, value)
         }
         #[inline(always)]
         fn dot(self, other: Self) -> $scalar {
-            functions!(@call 2 $($name)*)(self, other)
+            $dot(self, other)
         }
         #[inline(always)]
         fn add_scaled(self, other: Self, factor: $scalar) -> Self {
-            functions!(@call 3 $($name)*)(self, other, factor)
+            $plus_scaled(self, other, factor)
         }
         #[inline(always)]
         fn multiply(self, other: Self) -> Self {
-            functions!(@call 4 $($name)*)(self, other)
+            $multiply(self, other)
         }
+        #[inline(always)]
+        fn widened(self) -> $tangent {
+            $widened(self)
+        }
+        #[inline(always)]
+        fn narrowed(of: $tangent) -> Self {
+            $narrowed(of)
+        }
+        const CALLEES: [Callee; 7] = [
+            <$component as ScanFn>::CALLEE,
+            <$plus as ScanFn>::CALLEE,
+            <$dot as ScanFn>::CALLEE,
+            <$plus_scaled as ScanFn>::CALLEE,
+            <$multiply as ScanFn>::CALLEE,
+            <$widened as ScanFn>::CALLEE,
+            <$narrowed as ScanFn>::CALLEE,
+        ];
     };
-    (@call 0 $a:ident $b:ident $c:ident $d:ident $e:ident) => { $a };
-    (@call 1 $a:ident $b:ident $c:ident $d:ident $e:ident) => { $b };
-    (@call 2 $a:ident $b:ident $c:ident $d:ident $e:ident) => { $c };
-    (@call 3 $a:ident $b:ident $c:ident $d:ident $e:ident) => { $d };
-    (@call 4 $a:ident $b:ident $c:ident $d:ident $e:ident) => { $e };
 }
+#[cfg(feature = "half")]
+pub(super) use functions;
 
 macro_rules! floats {
     ($($module:ident: $float:ident, $wide:literal;)*) => {$(
@@ -172,37 +205,17 @@ macro_rules! floats {
         impl Components for $float {
             const SEALED: ByMacro = ByMacro;
             const WIDE: bool = $wide;
+            const WHOLE: bool = true;
             const COUNT: usize = 1;
             const ZERO: $float = 0.0;
             const ONES: $float = 1.0;
-            type Scalar = $float;
-            #[inline(always)]
-            fn component(self, index: usize) -> $float {
-                $module::number(self, index)
-            }
-            #[inline(always)]
-            fn add_at(self, index: usize, value: $float) -> Self {
-                $module::number_plus(self, index, value)
-            }
-            #[inline(always)]
-            fn dot(self, other: Self) -> $float {
-                $module::product(self, other)
-            }
-            #[inline(always)]
-            fn add_scaled(self, other: Self, factor: $float) -> Self {
-                $module::number_plus_scaled(self, other, factor)
-            }
-            #[inline(always)]
-            fn multiply(self, other: Self) -> Self {
-                $module::product(self, other)
-            }
-            const CALLEES: [Callee; 5] = [
-                <$module::number as ScanFn>::CALLEE,
-                <$module::number_plus as ScanFn>::CALLEE,
-                <$module::product as ScanFn>::CALLEE,
-                <$module::number_plus_scaled as ScanFn>::CALLEE,
-                <$module::product as ScanFn>::CALLEE,
-            ];
+            functions!(
+                $float, $float,
+                [
+                    $module::number, $module::number_plus, $module::product, $module::number_plus_scaled,
+                    $module::product, same::<$float>, same::<$float>
+                ]
+            );
         }
     )*};
 }
@@ -210,6 +223,12 @@ macro_rules! floats {
 floats! {
     single: f32, false;
     double: f64, true;
+}
+
+/// An element that is its own tangent.
+#[scan_fn(crate = crate)]
+fn same<T: ScanElement>(of: T) -> T {
+    of
 }
 
 #[scan_fn(crate = crate)]
@@ -242,17 +261,17 @@ macro_rules! constants {
         impl Components for $ty {
             const SEALED: ByMacro = ByMacro;
             const WIDE: bool = false;
+            const WHOLE: bool = true;
             const COUNT: usize = 0;
             const ZERO: $ty = $zero;
             const ONES: $ty = $zero;
-            functions!($ty, f32, [no_component, not_added, no_product, not_scaled, not_multiplied]);
-            const CALLEES: [Callee; 5] = [
-                <no_component<$ty> as ScanFn>::CALLEE,
-                <not_added<$ty> as ScanFn>::CALLEE,
-                <no_product<$ty> as ScanFn>::CALLEE,
-                <not_scaled<$ty> as ScanFn>::CALLEE,
-                <not_multiplied<$ty> as ScanFn>::CALLEE,
-            ];
+            functions!(
+                f32, $ty,
+                [
+                    no_component::<$ty>, not_added::<$ty>, no_product::<$ty>, not_scaled::<$ty>, not_multiplied::<$ty>,
+                    same::<$ty>, same::<$ty>
+                ]
+            );
         }
     )*)*};
 }
@@ -313,21 +332,42 @@ fn array_products<T: Components, const N: usize>(a: [T; N], b: [T; N]) -> [T; N]
     products
 }
 
-impl<T: Components, const N: usize> Components for [T; N]
-where
-    [T; N]: ScanElement,
-{
+#[scan_fn(crate = crate)]
+fn array_widened<T: Components, const N: usize>(of: [T; N]) -> [T::Tangent; N] {
+    let mut changes = [<T::Tangent as Components>::ZERO; N];
+    for i in 0..N {
+        changes[i] = widened::<T>(of[i]);
+    }
+    changes
+}
+
+#[scan_fn(crate = crate)]
+fn array_narrowed<T: Components, const N: usize>(of: [T::Tangent; N]) -> [T; N] {
+    let mut rounded = [<T as Components>::ZERO; N];
+    for i in 0..N {
+        rounded[i] = narrowed::<T>(of[i]);
+    }
+    rounded
+}
+
+impl<T: Components, const N: usize> Components for [T; N] {
     const SEALED: ByMacro = ByMacro;
     const WIDE: bool = T::WIDE;
+    const WHOLE: bool = T::WHOLE;
     const COUNT: usize = N * T::COUNT;
     const ZERO: Self = [T::ZERO; N];
     const ONES: Self = [T::ONES; N];
-    functions!(Self, T::Scalar, [array_component, array_plus, array_product, array_plus_scaled, array_products]);
-    const CALLEES: [Callee; 5] = [
-        <array_component<T, N> as ScanFn>::CALLEE,
-        <array_plus<T, N> as ScanFn>::CALLEE,
-        <array_product<T, N> as ScanFn>::CALLEE,
-        <array_plus_scaled<T, N> as ScanFn>::CALLEE,
-        <array_products<T, N> as ScanFn>::CALLEE,
-    ];
+    functions!(
+        T::Scalar,
+        [T::Tangent; N],
+        [
+            array_component::<T, N>,
+            array_plus::<T, N>,
+            array_product::<T, N>,
+            array_plus_scaled::<T, N>,
+            array_products::<T, N>,
+            array_widened::<T, N>,
+            array_narrowed::<T, N>
+        ]
+    );
 }

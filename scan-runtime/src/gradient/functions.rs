@@ -4,8 +4,9 @@
 
 use std::marker::PhantomData;
 
+use super::components::Components;
+use super::halves::TangentOf;
 use crate::__private::{ByMacro, Callee, NoRecursion, ScanFn};
-use crate::ScanElement;
 
 macro_rules! of_functions {
     ($($trait:ident $name:ident: $($ty:ident $x:ident $dx:ident),*;)*) => {$(
@@ -13,9 +14,9 @@ macro_rules! of_functions {
         ///
         /// # Safety
         ///
-        /// The text is that of the function that is called.
+        /// The text is the text of the called function.
         #[diagnostic::on_unimplemented(
-            message = "`{Self}` has no gradient, which that of an operator needs",
+            message = "`{Self}` has no gradient, which the gradient of the operator needs",
             label = "not marked `#[scan_fn(gradient)]`",
             note = "mark the function: `#[scan_fn(gradient)]` in place of `#[scan_fn]`"
         )]
@@ -24,19 +25,19 @@ macro_rules! of_functions {
             const SEALED: ByMacro;
             $(
                 /// The type of a parameter.
-                type $ty: ScanElement;
+                type $ty: Components;
             )*
             /// The type of the result.
-            type Returns: ScanElement;
+            type Returns: Components;
             /// How the result changes with the parameters: each is followed by how it changes.
-            fn call($($x: Self::$ty, $dx: Self::$ty),*) -> Self::Returns;
+            fn call($($x: Self::$ty, $dx: TangentOf<Self::$ty>),*) -> TangentOf<Self::Returns>;
             #[doc(hidden)]
             const CALLEE: Callee;
         }
 
         /// How the result of a function changes with its parameters.
         #[inline(always)]
-        pub fn $name<F: $trait>($($x: F::$ty, $dx: F::$ty),*) -> F::Returns {
+        pub fn $name<F: $trait>($($x: F::$ty, $dx: TangentOf<F::$ty>),*) -> TangentOf<F::Returns> {
             F::call($($x, $dx),*)
         }
 
@@ -46,7 +47,7 @@ macro_rules! of_functions {
             of: PhantomData<fn() -> F>,
         }
 
-        // SAFETY: the text is that of the function that is called.
+        // SAFETY: the text is the text of the called function.
         unsafe impl<F: $trait> ScanFn for $name<F> {
             const SEALED: ByMacro = ByMacro;
             const CALLEE: Callee = F::CALLEE;

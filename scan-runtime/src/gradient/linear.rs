@@ -1,11 +1,11 @@
-//! The maps that the steps of a backward pass make of an adjoint.
+//! The maps by which the steps of a backward pass change an adjoint.
 
 #![allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
 
 use super::components::{Components, add_at, add_scaled, component, dot, multiply};
 use crate::{scan_element, scan_fn};
 
-/// The affine map `a ↦ M·a + v` of an adjoint with `N` components: what some steps of a backward pass make of it.
+/// The affine map `a ↦ M·a + v` of an adjoint with `N` components: the effect of some steps of a backward pass on it.
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdjointMap<C, const N: usize> {
@@ -15,7 +15,7 @@ pub struct AdjointMap<C, const N: usize> {
     pub shift: C,
 }
 
-/// The same of steps whose M is diagonal.
+/// The same for steps with a diagonal M.
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiagonalMap<C> {
@@ -25,15 +25,15 @@ pub struct DiagonalMap<C> {
     pub shift: C,
 }
 
-/// What some steps make of an adjoint, and the linear map that they add to the gradient of the parameters.
+/// The effect of some steps on an adjoint, and the affine map that they add to the gradient of the parameters.
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParametersMap<M, C, P, const K: usize> {
     /// The map of the adjoint.
     pub state: M,
-    /// The rows of what an adjoint adds to the gradient of the parameters.
+    /// The rows of the linear map from an adjoint to the gradient of the parameters.
     pub rows: [C; K],
-    /// What is added in any case.
+    /// The sum that is added for any adjoint.
     pub shift: P,
 }
 
@@ -113,7 +113,7 @@ pub fn product<C: Components, const N: usize, const K: usize>(rows: [C; K], map:
     products
 }
 
-/// What a map makes of an adjoint.
+/// A map, applied to an adjoint.
 #[scan_fn(crate = crate)]
 pub fn applied<C: Components, const N: usize>(map: AdjointMap<C, N>, to: C) -> C {
     let mut sum = map.shift;
@@ -129,7 +129,7 @@ pub fn composed<C: Components, const N: usize>(f: AdjointMap<C, N>, g: AdjointMa
     AdjointMap::<C, N> { rows: product::<C, N, N>(g.rows, f.rows), shift: applied::<C, N>(g, f.shift) }
 }
 
-/// What a diagonal map makes of an adjoint.
+/// A diagonal map, applied to an adjoint.
 #[scan_fn(crate = crate)]
 pub fn applied_diagonally<C: Components>(map: DiagonalMap<C>, to: C) -> C {
     add_scaled::<C>(map.shift, multiply::<C>(map.factors, to), <C::Scalar as crate::ops::Number>::ONE)

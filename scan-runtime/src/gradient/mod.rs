@@ -47,7 +47,7 @@
 //! # What the backward pass is
 //!
 //! A step makes the state `F(c, x)` and the output `E(c, x)` of the carry `c` and the input `x`. With `g` the
-//! gradient of the loss with respect to the output, and `a` that with respect to the state after the step:
+//! gradient of the loss with respect to the output, and `a` the gradient with respect to the state after the step:
 //!
 //! | | |
 //! |---|---|
@@ -61,7 +61,7 @@
 //! x))`. The operator is in the operator language, like any: it runs on the CPU and on the GPU, by rows, segments and
 //! along an axis.
 //!
-//! The gradient has the type of the value: that of a struct is a struct. Integers and `bool` are constants, whose
+//! The gradient has the type of the value: the gradient of a struct is a struct. Integers and `bool` are constants, whose
 //! gradient is 0 and `false`. A cast to an integer, a rounding and a comparison change by steps; their derivative is
 //! 0. Of `min` and `max`, a gradient of equal operands is the first one's; `abs` has the slope 1 at 0; `sqrt` has
 //! none at 0, but where its operand does not change, neither does the root. A branch has the gradient of the side
@@ -79,10 +79,101 @@
 //! `f32`. Each step costs as many tangents of `F` and `E` as there are numbers in the carry and in the input.
 //!
 //! Structs in the operator's types are marked `#[scan_element(gradient)]`, functions that it calls
-//! `#[scan_fn(gradient)]`. What the derivation cannot follow is an error at the expression: a `return` inside of a
-//! loop, a loop with a value, a name inside of a pattern of `match`, the bits of a float. Generic operators, `f16`
-//! and `bf16` have no derived gradients. An operator whose gradient you write yourself implements [`Differentiable`] by
-//! hand, as [`ops::Recurrence`](crate::ops::Recurrence) does.
+//! `#[scan_fn(gradient)]`. The derivation reports an error at an expression that it cannot follow: a loop with a value,
+//! a name inside of a pattern of `match`, the bits of a float. An operator whose gradient you write yourself implements
+//! [`Differentiable`], as [`ops::Recurrence`](crate::ops::Recurrence) does.
+//!
+//! # Generic operators
+//!
+//! The gradient of a generic operator is derived for the types that you name, and so is the gradient of a generic
+//! struct: the size of the Jacobian depends on the types, and stable Rust does not compute lengths of arrays from type
+//! parameters. The macro replaces the parameters by the types and derives the gradient of the result.
+//!
+//! ```
+//! use scan_runtime::{ScanOp, Scanner, ops::Number, scan_element, scan_op};
+//!
+//! #[scan_element(gradient(Affine<f32>, Affine<f64>))]
+//! #[derive(Clone, Copy, Debug)]
+//! struct Affine<T> { a: T, b: T }
+//!
+//! /// h ← decay·h + x
+//! #[derive(Clone, Copy)]
+//! struct Decay<T> { decay: T }
+//!
+//! #[scan_op(gradient(decay: T, Decay<f32>, Decay<f64>))]
+//! impl<T: Number> ScanOp for Decay<T> {
+//!     type Input = T;
+//!     type State = Affine<T>;
+//!     type Carry = T;
+//!     type Output = T;
+//!     const IDENTITY: Affine<T> = Affine { a: T::ONE, b: T::ZERO };
+//!     const START: T = T::ZERO;
+//!     fn lift(&self, x: T) -> Affine<T> { Affine { a: self.decay, b: x } }
+//!     fn combine(f: Affine<T>, g: Affine<T>) -> Affine<T> {
+//!         Affine { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+//!     }
+//!     fn apply(f: Affine<T>, h: T) -> T { f.a.wrapping_mul(h).wrapping_add(f.b) }
+//!     fn step(&self, h: T, x: T) -> T { self.decay.wrapping_mul(h).wrapping_add(x) }
+//! }
+//!
+//! let (scanner, op, x) = (Scanner::new()?, Decay { decay: 0.5_f32 }, [1.0_f32, 0.0, 0.0]);
+//! let before = scanner.states(op).run(&x)?;
+//! assert_eq!(scanner.backward(op).run((&before, &x, &[0.0, 0.0, 1.0]))?, [0.25, 0.5, 1.0]);
+//! # Ok::<(), scan_runtime::Error>(())
+//! ```
+//!
+//! The methods of [`Number`](crate::ops::Number) and `T::from(x)` between types with `From` are found in an instance;
+//! the trait of another method has to be in scope. A generic `#[scan_fn]` has no gradient.
+//!
+//! # Floats of 16 bits
+//!
+//! Inputs, outputs and parameters may be `f16` and `bf16`; the carry has `f32` or `f64`:
+//!
+//! ```
+//! # #[cfg(feature = "half")] {
+//! use scan_runtime::{ScanOp, Scanner, half::bf16, scan_element, scan_op};
+//!
+//! #[scan_element(gradient)]
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! struct Step { a: bf16, x: bf16 }
+//!
+//! #[scan_element(gradient)]
+//! #[derive(Clone, Copy, Debug)]
+//! struct Affine { a: f32, b: f32 }
+//!
+//! /// h ← a·h + x
+//! #[derive(Clone, Copy)]
+//! struct Layer;
+//!
+//! #[scan_op(gradient)]
+//! impl ScanOp for Layer {
+//!     type Input = Step;
+//!     type State = Affine;
+//!     type Carry = f32;
+//!     type Output = bf16;
+//!     const IDENTITY: Affine = Affine { a: 1.0, b: 0.0 };
+//!     const START: f32 = 0.0;
+//!     fn lift(step: Step) -> Affine { Affine { a: step.a.to_f32(), b: step.x.to_f32() } }
+//!     fn combine(f: Affine, g: Affine) -> Affine { Affine { a: f.a * g.a, b: g.a * f.b + g.b } }
+//!     fn apply(f: Affine, h: f32) -> f32 { f.a * h + f.b }
+//!     fn step(h: f32, step: Step) -> f32 { step.a.to_f32() * h + step.x.to_f32() }
+//!     fn project(h: f32) -> bf16 { bf16::from_f32(h) }
+//! }
+//!
+//! let (scanner, steps) = (Scanner::new()?, vec![Step { a: bf16::ONE, x: bf16::ONE }; 300]);
+//! let before = scanner.states(Layer).run(&steps)?;
+//! let gradients = scanner.backward(Layer).run((&before, &steps, &[bf16::ONE; 300]))?;
+//! // The adjoint is an `f32`: in `bf16`, 256 + 1 is 256.
+//! assert_eq!(gradients[0].x, bf16::from_f32(300.0));
+//! # }
+//! # Ok::<(), scan_runtime::Error>(())
+//! ```
+//!
+//! Each gradient is rounded once. Adjoints have the type of the carry, the gradients of parameters are `f32`, and so
+//! are all derivatives on the way, of arithmetic in 16 bits too. Conversions have the derivative 1.
+//!
+//! A carry of 16 bits is an error: a state that is rounded at each step loses what small inputs add, forward and
+//! backward. Widen the inputs in `lift` and `step`, and round the outputs in `project` or `emit`.
 //!
 //! # Reversed and exclusive scans
 //!
@@ -101,6 +192,7 @@
 
 mod components;
 mod functions;
+mod halves;
 mod linear;
 
 pub use components::Components;
@@ -170,8 +262,8 @@ impl Scanner {
     /// three arrays: the [states](Scanner::states), the inputs, and the gradients of the loss with respect to the
     /// outputs. Its outputs are the gradients with respect to the inputs.
     ///
-    /// Its initial value is the gradient with respect to the final state, its total that with respect to the initial
-    /// value, and to the parameters where `gradient(…)` names some:
+    /// Its initial value is the gradient with respect to the final state. Its total is the gradient with respect to the
+    /// initial value, and to the parameters that `gradient(…)` names:
     ///
     /// ```
     /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -217,7 +309,7 @@ impl Scanner {
     }
 
     /// The states that the [backward pass](Scanner::backward) reads: the carry before each step, by an exclusive
-    /// scan. An initial value is that of the forward scan. Its total is the carry after the last step.
+    /// scan. Its initial value is the forward scan's, and its total is the carry after the last step.
     ///
     /// It is a forward pass of its own. Where outputs are the states themselves, they are also
     /// [`arrays::previous`](crate::arrays::previous)`(&y, first)` of the outputs.
@@ -226,13 +318,14 @@ impl Scanner {
     }
 }
 
-/// What the output of the macros names.
+/// The items that the output of the macros names.
 #[doc(hidden)]
 pub mod private {
-    pub use super::components::{Float, Width, add_at, add_scaled, component, dot, multiply};
+    pub use super::components::{Float, Width, add_at, add_scaled, component, dot, multiply, narrowed, widened};
     pub use super::functions::{
         Tangent1, Tangent2, Tangent3, Tangent4, Tangent5, Tangent6, tangent1, tangent2, tangent3, tangent4, tangent5,
         tangent6,
     };
+    pub use super::halves::{Choice, Factor, TangentOf, Whole, carry_of_wide_floats, no_halves};
     pub use super::linear::{applied, applied_diagonally, composed, composed_diagonally, identity, product};
 }

@@ -86,7 +86,7 @@ impl fmt::Debug for GradientFailure {
 impl std::error::Error for GradientFailure {}
 
 /// Checks an operator's gradient on these samples, with the default options of [`Check`]: each derivative of a step
-/// beside a central difference, and the laws of the operator of the backward pass.
+/// is compared with a central difference, and the laws of the operator of the backward pass.
 ///
 /// ```
 /// use scan_runtime::{laws, scan_op};
@@ -116,7 +116,17 @@ where
 
 impl Check {
     /// Checks an operator's gradient on these samples. The tolerance is relative to the terms that a derivative is
-    /// the sum of; it is 1e-6 by default, where a float of the operator is narrower than `f64` 1e-2.
+    /// the sum of. The default depends on the narrowest float in the carry, the input and the output:
+    ///
+    /// | narrowest float | tolerance |
+    /// |---|---|
+    /// | `f64` | 1e-6 |
+    /// | `f32` | 1e-2 |
+    /// | `f16` | 4e-2 |
+    /// | `bf16` | 0.16 |
+    ///
+    /// Floats of 16 bits are rounded at each end of a difference, so that its steps are long and it shows few digits.
+    /// Compare an operator of such floats with the same operator of `f32` as well.
     ///
     /// # Errors
     ///
@@ -129,8 +139,8 @@ impl Check {
         self.gradient_of(|_| op.clone(), &[], samples)
     }
 
-    /// The same with respect to the operator's parameters too. `op` makes the operator of their floats, in the order
-    /// of `gradient(…)`.
+    /// Also checks the gradient with respect to the operator's parameters. `op` makes the operator of their floats, in
+    /// the order of `gradient(…)`.
     ///
     /// ```
     /// # #[cfg(feature = "gallery")] {
@@ -197,11 +207,17 @@ struct Steps<'a, F> {
     shapes: Shapes,
 }
 
-/// The number that is differentiated, of a step: the sum of its results with the weights, and that of the magnitudes.
+/// The number that is differentiated: the sum of a step's results with the weights, and the sum of the magnitudes.
 #[derive(Clone, Copy)]
 struct Sum {
+    /// Where the component is that changes.
+    at: f64,
     value: f64,
     magnitude: f64,
+}
+
+fn slope(left: Sum, right: Sum) -> f64 {
+    (right.value - left.value) / (right.at - left.at)
 }
 
 impl<F> Steps<'_, F> {
@@ -216,7 +232,13 @@ impl<F> Steps<'_, F> {
         let Shapes { carry, input, output } = &self.shapes;
         let primitives = carry.primitives().chain(input.primitives()).chain(output.primitives());
         let coarsest = primitives.map(epsilon).fold(f64::EPSILON, f64::max);
-        let tolerance = check.tolerance.unwrap_or(if coarsest > f64::EPSILON { 1e-2 } else { 1e-6 });
+        let of_16_bits = coarsest > f64::from(f32::EPSILON);
+        let default = match coarsest {
+            _ if of_16_bits => 4.0 * coarsest.cbrt().powi(2),
+            coarsest if coarsest > f64::EPSILON => 1e-2,
+            _ => 1e-6,
+        };
+        let tolerance = check.tolerance.unwrap_or(default);
         let mut report = GradientReport::default();
         let mut items = Vec::new();
         let mut seed = check.seed;
@@ -266,22 +288,24 @@ impl<F> Steps<'_, F> {
                 weighted(&results)
             };
             let mut compare = |component: String, found: f64, at: f64, eps: f64, sum: &dyn Fn(f64) -> Option<Sum>| {
+                // The results are rounded too.
+                let eps = if of_16_bits { coarsest } else { eps };
                 let step = eps.cbrt() * at.abs().max(1.0);
                 let (Some(left), Some(here), Some(right)) = (sum(-step), sum(0.0), sum(step)) else { return Ok(()) };
-                let expected = (right.value - left.value) / (2.0 * step);
+                let expected = slope(left, right);
                 let scale = expected.abs().max(found.abs()).max(here.magnitude);
                 // Where the slope changes fast, a shorter step sees it better.
                 let nearer = || {
                     let shorter = step / 8.0;
                     let (left, right) = (sum(-shorter)?, sum(shorter)?);
-                    Some((right.value - left.value) / (2.0 * shorter))
+                    Some(slope(left, right))
                 };
                 let agrees = |expected: f64| (found - expected).abs() <= tolerance * scale;
                 if agrees(expected) || nearer().is_some_and(agrees) {
                     report.compared += 1;
                     return Ok(());
                 }
-                let [before, after] = [(here, left), (right, here)].map(|(to, from)| (to.value - from.value) / step);
+                let (before, after) = (slope(left, here), slope(here, right));
                 if (before - after).abs() > tolerance.sqrt() * expected.abs().max(found.abs()) {
                     report.kinks += 1;
                     return Ok(());
@@ -309,10 +333,12 @@ impl<F> Steps<'_, F> {
                         let mut changed = scalars.clone();
                         changed[leaf] = Scalar::Float(at + step);
                         let changed = shape.value(&changed)?;
-                        match part {
+                        let sum = match part {
                             0 => sum(&op, &changed, &values[1]),
                             _ => sum(&op, &values[0], &changed),
-                        }
+                        };
+                        // A float of 16 bits is not where it was to be.
+                        Some(Sum { at: shape.scalars(&changed)[leaf].float()?, ..sum? })
                     })?;
                 }
             }
@@ -321,7 +347,7 @@ impl<F> Steps<'_, F> {
                 compare(format!("parameter {index}"), found, at, coarsest, &|step| {
                     let mut changed = self.parameters.to_vec();
                     changed[index] += step;
-                    sum(&(self.op)(&changed), &values[0], &values[1])
+                    Some(Sum { at: changed[index], ..sum(&(self.op)(&changed), &values[0], &values[1])? })
                 })?;
             }
         }
@@ -336,7 +362,7 @@ impl<F> Steps<'_, F> {
 }
 
 fn weighted(results: &[(&Shape, Value, &Value)]) -> Option<Sum> {
-    let mut sum = Sum { value: 0.0, magnitude: 0.0 };
+    let mut sum = Sum { at: 0.0, value: 0.0, magnitude: 0.0 };
     for (shape, value, weights) in results {
         for (number, weight) in shape.scalars(value).into_iter().zip(shape.scalars(weights)) {
             if let (Scalar::Float(number), Scalar::Float(weight)) = (number, weight) {

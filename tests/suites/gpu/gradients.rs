@@ -1,9 +1,11 @@
-//! Derived gradients on a device, of host and of device memory, beside those of the CPU.
+//! Derived gradients on a device, of host and of device memory, compared with the CPU's.
 
 use scan_runtime::{
     ScanOp, Scanner,
     gallery::{log_sum_exp::LogSumExp, second_order_recurrence::Oscillator},
     gradient::{AdjointCarry, Backward, Components, Differentiable},
+    half::bf16,
+    scan_element, scan_op,
 };
 use scan_tests::operators::mixed;
 
@@ -14,6 +16,43 @@ const LENGTHS: [usize; 4] = [1, 33, 4_097, 100_003];
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("derived_gradient_of_a_state_of_two_numbers", || of(LogSumExp, 1e-3, |x| x as f32));
     trials.add("derived_gradient_with_parameters", || of(Oscillator { p: 0.5, q: -0.25 }, 1e-9, |x| x));
+    trials.add("derived_gradient_over_bf16", || of(Gate, 1e-2, bf16::from_f64));
+}
+
+#[scan_element(gradient)]
+#[derive(Clone, Copy)]
+struct Affine {
+    a: f32,
+    b: f32,
+}
+
+/// h ← x·h/2 + x², with the output h³.
+#[derive(Clone, Copy)]
+struct Gate;
+
+#[scan_op(gradient)]
+impl ScanOp for Gate {
+    type Input = bf16;
+    type State = Affine;
+    type Carry = f32;
+    type Output = bf16;
+    const IDENTITY: Affine = Affine { a: 1.0, b: 0.0 };
+    const START: f32 = 0.0;
+    fn lift(x: bf16) -> Affine {
+        Affine { a: 0.5 * x.to_f32(), b: (x * x).to_f32() }
+    }
+    fn combine(f: Affine, g: Affine) -> Affine {
+        Affine { a: f.a * g.a, b: g.a * f.b + g.b }
+    }
+    fn apply(f: Affine, h: f32) -> f32 {
+        f.a * h + f.b
+    }
+    fn step(h: f32, x: bf16) -> f32 {
+        0.5 * x.to_f32() * h + (x * x).to_f32()
+    }
+    fn project(h: f32) -> bf16 {
+        bf16::from_f32(h * h * h)
+    }
 }
 
 /// Compares the gradients of inputs, of the initial value, and of parameters. Where a new largest number comes, its

@@ -3,7 +3,7 @@
 //!
 //! ```console
 //! $ cargo run --release --example next_character                          # trains, and writes loss.svg
-//! $ cargo run --release --example next_character -- --compare             # times of a step, beside candle's operations
+//! $ cargo run --release --example next_character -- --compare             # times of a step, compared with candle's operations
 //! $ cargo run --release --features cuda --example next_character          # on a GPU, where there is one
 //! ```
 
@@ -271,7 +271,7 @@ fn compare(text: &[u8], device: &Device) -> std::result::Result<(), Box<dyn erro
     Ok(())
 }
 
-/// Prints the median time of a run, and how many times that of the first one it is.
+/// Prints the median time of a run, and its ratio to the first one's.
 fn report(name: &str, first: &mut Option<f64>, mut run: impl FnMut(u64) -> Result<()>) -> Result<()> {
     let mut times = Vec::new();
     for number in 0..12 {

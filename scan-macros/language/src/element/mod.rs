@@ -27,7 +27,7 @@ pub(crate) fn element(options: TokenStream, item: TokenStream, errors: &mut Erro
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(item)) => {
             let components = options.gradient.filter(|_| errors.is_empty());
-            let components = components.map(|word| gradient::components(&krate, &word.name, &item, errors));
+            let components = components.map(|word| gradient::components(&krate, &word, &item, errors));
             let structure = structure(&krate, item, errors);
             quote!(#structure #components)
         }

@@ -1,7 +1,9 @@
 //! `#[scan_fn(gradient)]`: the tangent of a function, which the gradients of operators call.
 
-use super::MOST_PARAMETERS;
-use super::tangent::{Known, Names, Tangent, Tangents};
+use super::halves::Halves;
+use super::names::Names;
+use super::tangent::{Known, Tangent, Tangents};
+use super::{Gradient, MOST_PARAMETERS};
 use crate::errors::Errors;
 use crate::helper;
 use proc_macro2::{Ident, TokenStream};
@@ -9,12 +11,12 @@ use quote::{format_ident, quote};
 use std::collections::BTreeMap;
 use syn::{FnArg, ItemFn, Path, ReturnType, Type};
 
-/// The tangent of a function, and the implementation that leads to it.
-pub(crate) fn tangent_of(krate: &Path, word: &Ident, item: &ItemFn, errors: &mut Errors) -> TokenStream {
+/// The tangent of a function, and the implementation that names it.
+pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     let before = errors.count();
-    if !item.sig.generics.params.is_empty() {
+    if !item.sig.generics.params.is_empty() || gradient.instance().is_some() {
         errors.at(
-            word,
+            &gradient.name,
             "the gradient of a generic function is not derived: write the function for one type, and mark that",
         );
     }
@@ -34,6 +36,7 @@ pub(crate) fn tangent_of(krate: &Path, word: &Ident, item: &ItemFn, errors: &mut
     }
     let (signature, block) = (&item.sig, &item.block);
     let names = Names::beside([quote!(#signature #block)]);
+    let halves = Halves::new(krate, [quote!(#signature #block)]);
     let parameters: Vec<Ident> = (0..types.len()).map(|index| names.own(&format!("x{index}"))).collect();
     let changes: Vec<Ident> = (0..types.len()).map(|index| names.own(&format!("dx{index}"))).collect();
     let arguments: Vec<_> = parameters
@@ -45,23 +48,25 @@ pub(crate) fn tangent_of(krate: &Path, word: &Ident, item: &ItemFn, errors: &mut
             (quote!(#value), tangent)
         })
         .collect();
-    let known = Known { krate, names: names.clone(), constants: BTreeMap::new(), fields: BTreeMap::new() };
+    let known = Known { krate, halves, names: names.clone(), constants: BTreeMap::new(), fields: BTreeMap::new() };
     let mut tangents = Tangents::new(&known, errors);
-    let inlined = tangents.inline(&item.sig.inputs, block, &arguments);
+    let inlined = tangents.inline(&item.sig, block, &arguments);
     let value = match inlined.tangent {
         Tangent::Value(value) => value,
-        Tangent::Zero(_) => quote!(<#returns as #krate::gradient::Components>::ZERO),
+        Tangent::Zero(_) => halves.zero(returns),
     };
     if errors.count() > before {
         return TokenStream::new();
     }
     let function = &item.sig.ident;
     let name = format_ident!("{}_tangent", function);
+    let (of_types, of_result): (Vec<_>, _) = (types.iter().map(|ty| halves.ty(ty)).collect(), halves.ty(returns));
     let twin = quote! {
         #[inline]
-        fn #name(#(#parameters: #types, #changes: #types),*) -> #returns { #value }
+        fn #name(#(#parameters: #types, #changes: #of_types),*) -> #of_result { #value }
     };
     let twin = helper::scan_fn(quote!(crate = #krate), twin);
+    let scope = halves.scope();
     let of_count = format_ident!("Tangent{}", types.len());
     let letters = (0..types.len()).map(|index| format_ident!("X{index}"));
     let conditions = item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
@@ -69,14 +74,15 @@ pub(crate) fn tangent_of(krate: &Path, word: &Ident, item: &ItemFn, errors: &mut
         #(#conditions)*
         #[allow(unused, non_local_definitions, non_camel_case_types, missing_docs, clippy::all)]
         const _: () = {
+            #scope
             #twin
-            // SAFETY: the text is that of the function that is called, which `#[scan_fn]` wrote.
+            // SAFETY: the text is the text of the called function, written by `#[scan_fn]`.
             unsafe impl #krate::gradient::private::#of_count for #function {
                 const SEALED: #krate::__private::ByMacro = #krate::__private::ByMacro;
                 #(type #letters = #types;)*
                 type Returns = #returns;
                 #[inline(always)]
-                fn call(#(#parameters: #types, #changes: #types),*) -> #returns {
+                fn call(#(#parameters: #types, #changes: #of_types),*) -> #of_result {
                     #name(#(#parameters, #changes),*)
                 }
                 const CALLEE: #krate::__private::Callee = <#name as #krate::__private::ScanFn>::CALLEE;

@@ -1,16 +1,17 @@
-//! A body without `return`: what comes after a branch that may leave goes into the branches that do not.
+//! A body without `return`: the statements after a branch that may return move into the branches that do not.
 
+use super::leaving::Returned;
 use crate::errors::Errors;
 use crate::lower::flow::{block_diverges, diverges};
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, Stmt, parse_quote};
 
 /// The block with its value at its end.
-pub(super) fn removed(block: &Block, errors: &mut Errors) -> Block {
-    Block { brace_token: block.brace_token, stmts: statements(&block.stmts, errors) }
+pub(super) fn removed(block: &Block, returned: Option<&Returned>, errors: &mut Errors) -> Block {
+    Block { brace_token: block.brace_token, stmts: statements(&block.stmts, returned, errors) }
 }
 
-fn statements(stmts: &[Stmt], errors: &mut Errors) -> Vec<Stmt> {
+fn statements(stmts: &[Stmt], returned: Option<&Returned>, errors: &mut Errors) -> Vec<Stmt> {
     for (index, statement) in stmts.iter().enumerate() {
         if !returns(statement) {
             continue;
@@ -18,7 +19,14 @@ fn statements(stmts: &[Stmt], errors: &mut Errors) -> Vec<Stmt> {
         let mut before = stmts[..index].to_vec();
         let rest = &stmts[index + 1..];
         match statement {
-            Stmt::Expr(expr, _) => before.push(Stmt::Expr(value(expr, rest, errors), None)),
+            Stmt::Expr(looping @ (Expr::While(_) | Expr::Loop(_) | Expr::ForLoop(_)), _) => {
+                let rest = statements(rest, returned, errors);
+                match returned.and_then(|returned| returned.followed(looping, &rest)) {
+                    Some(stmts) => before.extend(stmts),
+                    None => refused(looping, errors),
+                }
+            }
+            Stmt::Expr(expr, _) => before.push(Stmt::Expr(value(expr, rest, returned, errors), None)),
             other => refused(other, errors),
         }
         return before;
@@ -26,29 +34,29 @@ fn statements(stmts: &[Stmt], errors: &mut Errors) -> Vec<Stmt> {
     stmts.to_vec()
 }
 
-/// The value of an expression that may leave, and of what comes after it where it does not.
-fn value(expr: &Expr, rest: &[Stmt], errors: &mut Errors) -> Expr {
+/// The value of an expression that may return, and of the statements after it where it does not.
+fn value(expr: &Expr, rest: &[Stmt], returned: Option<&Returned>, errors: &mut Errors) -> Expr {
     match expr {
         Expr::Return(leave) => leave.expr.as_deref().cloned().unwrap_or_else(|| expr.clone()),
-        Expr::Paren(inner) => value(&inner.expr, rest, errors),
+        Expr::Paren(inner) => value(&inner.expr, rest, returned, errors),
         Expr::Block(block) => {
-            let block = branch(&block.block, rest, errors);
+            let block = branch(&block.block, rest, returned, errors);
             parse_quote!(#block)
         }
         Expr::If(choice) => {
             let mut choice = choice.clone();
-            choice.then_branch = branch(&choice.then_branch, rest, errors);
+            choice.then_branch = branch(&choice.then_branch, rest, returned, errors);
             let other: Expr = match &choice.else_branch {
                 Some((_, other)) => match &**other {
-                    Expr::If(_) => value(other, rest, errors),
+                    Expr::If(_) => value(other, rest, returned, errors),
                     Expr::Block(block) => {
-                        let block = branch(&block.block, rest, errors);
+                        let block = branch(&block.block, rest, returned, errors);
                         parse_quote!(#block)
                     }
                     other => other.clone(),
                 },
                 None => {
-                    let rest = statements(rest, errors);
+                    let rest = statements(rest, returned, errors);
                     parse_quote!({ #(#rest)* })
                 }
             };
@@ -59,8 +67,8 @@ fn value(expr: &Expr, rest: &[Stmt], errors: &mut Errors) -> Expr {
             let mut matching = matching.clone();
             for arm in &mut matching.arms {
                 let body = match &*arm.body {
-                    Expr::Block(block) => branch(&block.block, rest, errors),
-                    body => branch(&parse_quote!({ #body }), rest, errors),
+                    Expr::Block(block) => branch(&block.block, rest, returned, errors),
+                    body => branch(&parse_quote!({ #body }), rest, returned, errors),
                 };
                 *arm.body = parse_quote!(#body);
             }
@@ -68,21 +76,22 @@ fn value(expr: &Expr, rest: &[Stmt], errors: &mut Errors) -> Expr {
         }
         other => {
             refused(other, errors);
-            // Any value will do from here on.
+            // A value after an error.
             parse_quote!(0.0)
         }
     }
 }
 
-/// A branch, and what comes after it.
-fn branch(block: &Block, rest: &[Stmt], errors: &mut Errors) -> Block {
+/// A branch, and the statements after it.
+fn branch(block: &Block, rest: &[Stmt], returned: Option<&Returned>, errors: &mut Errors) -> Block {
     let mut stmts = block.stmts.clone();
     // A branch that is the value of the function has its value already.
     if !rest.is_empty() && !block_diverges(block) {
         if let Some(local) = stmts.iter().find(|statement| matches!(statement, Stmt::Local(_))) {
             errors.at(
                 local,
-                "a gradient follows a `return` beside variables only in an `else`: write what comes after into one",
+                "a gradient follows a `return` next to variables only in an `else`: write the statements after it into \
+                 one",
             );
         }
         if let Some(Stmt::Expr(last, semicolon @ None)) = stmts.last_mut()
@@ -92,7 +101,7 @@ fn branch(block: &Block, rest: &[Stmt], errors: &mut Errors) -> Block {
         }
         stmts.extend_from_slice(rest);
     }
-    Block { brace_token: block.brace_token, stmts: statements(&stmts, errors) }
+    Block { brace_token: block.brace_token, stmts: statements(&stmts, returned, errors) }
 }
 
 fn returns(statement: &Stmt) -> bool {
@@ -109,8 +118,5 @@ fn returns(statement: &Stmt) -> bool {
 }
 
 fn refused(at: impl quote::ToTokens, errors: &mut Errors) {
-    errors.at(
-        at,
-        "a gradient follows a `return` in branches only: leave a loop by `break`, and return the value after it",
-    );
+    errors.at(at, "a gradient follows a `return` that is a statement, in branches and in loops: make it one");
 }

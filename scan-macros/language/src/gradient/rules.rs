@@ -6,7 +6,8 @@ use syn::{Expr, ExprLit, Lit, UnOp};
 
 /// A method's derivative.
 pub(super) enum Rule {
-    /// That of a function of one float: the factor of the receiver's tangent, made of the receiver and of the result.
+    /// The derivative of a function of one float: the factor of the receiver's tangent, made of the receiver and of the
+    /// result.
     Factor(fn(&TokenStream, &TokenStream) -> TokenStream),
     /// The same; where the receiver does not change, the result does not, though the factor may be infinite.
     Steep(fn(&TokenStream, &TokenStream) -> TokenStream),
@@ -14,6 +15,8 @@ pub(super) enum Rule {
     Steps,
     /// The receiver's tangent.
     Same,
+    /// The receiver's tangent, in this type.
+    Widened(&'static str),
     /// The receiver's tangent, or its negative: where the result is not the receiver.
     Sign,
     Max,
@@ -28,11 +31,11 @@ pub(super) enum Rule {
     /// The sum and the product, under the names of the trait `Number`.
     Add,
     Mul,
-    /// A result that is no float, of floats or integers.
+    /// A truth value, of floats or integers.
     Discrete,
     /// A result that is an integer, of integers.
     Integer,
-    /// None, and what to say about it.
+    /// No derivative; the message says what to do.
     None(&'static str),
 }
 
@@ -74,7 +77,8 @@ pub(super) fn of(method: &str) -> Rule {
         "wrapping_add" => Add,
         "wrapping_mul" => Mul,
         "to_bits" => None("the bits of a float have no derivative: compute with the float"),
-        "to_f32" | "to_f64" => None("`f16` and `bf16` have no gradients: let the element be `f32`"),
+        "to_f32" => Widened("f32"),
+        "to_f64" => Widened("f64"),
         "len" => Integer,
         name if name.starts_with("is_") => Discrete,
         _ => Integer,

@@ -103,6 +103,9 @@ impl Method {
     }
 }
 
+/// The conversion of a factor of a tangent: to `f32` from 16 bits, and none of wider floats. Only gradients call it.
+static OF_GRADIENTS: Method = method("factor", 0, Floats);
+
 /// The methods, in the order of their names.
 pub(crate) static METHODS: &[Method] = &[
     method("abs", 0, SignedNumbers),
@@ -194,7 +197,7 @@ pub(crate) static METHODS: &[Method] = &[
 
 /// The method of a name.
 pub(crate) fn find(name: &str) -> Option<&'static Method> {
-    METHODS.iter().find(|method| method.name == name)
+    METHODS.iter().chain([&OF_GRADIENTS]).find(|method| method.name == name)
 }
 
 /// A function of a type that takes a value of another.
