@@ -417,6 +417,16 @@ mod tests {
     }
 
     #[test]
+    fn cold_helpers_are_called_and_weigh_nothing_in_their_callers() {
+        let helpers = vec![FunctionSource { cold: true, ..function(Primitive::U32, &[("add", 9)], &[]) }];
+        let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, 3)])];
+        let op = OpSource { functions, helpers, ..operator_of(4) };
+        let weights = Weights::of(&op, Places::all(1), WRITTEN_OUT);
+        assert_eq!(weights.helpers[0], Weight { instructions: 10, called: true, cold: true });
+        assert_eq!(weights.functions[0], Weight { instructions: 2, called: false, cold: false });
+    }
+
+    #[test]
     fn runs_of_heavy_operators_are_shorter() {
         let run = |uses: &[_]| {
             Weights::longest_run(&OpSource { functions: vec![function(Primitive::U8, uses, &[])], ..operator_of(1) })

@@ -7,9 +7,13 @@ use scan_runtime::{ScanOp, scan_element, scan_op};
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
+    /// The first element.
     pub first: u32,
+    /// The last element.
     pub last: u32,
+    /// Runs that have ended.
     pub ended: u32,
+    /// The length of the last run, so far.
     pub length: u32,
 }
 
@@ -17,8 +21,11 @@ pub struct Stretch {
 #[scan_element]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Open {
+    /// Runs that have ended.
     pub ended: u32,
+    /// The element of the run.
     pub value: u32,
+    /// The length of the last run, so far.
     pub length: u32,
 }
 
@@ -26,8 +33,11 @@ pub struct Open {
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
+    /// The number of the run, or the largest number where none ends.
     pub place: u32,
+    /// The element of the run.
     pub value: u32,
+    /// The length of the last run, so far.
     pub length: u32,
 }
 

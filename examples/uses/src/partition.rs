@@ -36,7 +36,7 @@ fn below_pivot(x: u32) -> ops::Candidate<u32> {
 /// Keeps the elements below [`PIVOT`] at the beginning of an array, and gives their number.
 fn compact(scanner: &Scanner, x: &[u32], kept: &mut [u32]) -> Result<usize, Error> {
     let filter = scanner.scan(ops::map::<below_pivot, _>(ops::filter()));
-    Ok(filter.with_total().run_into(x, arrays::scatter_by_output((kept,)))?.unwrap_or(0) as usize)
+    Ok(filter.with_total().run_into(x, arrays::scatter_by_output((kept,)).consecutive())?.unwrap_or(0) as usize)
 }
 
 #[scan_element]

@@ -41,8 +41,9 @@ impl<Arrays> ScatterByOutput<Arrays> {
     /// results are those of [`scatter_by_output`]; a GPU with look-ahead (from `sm_90` on) gathers them in shared
     /// memory and stores neighbours together, which is faster.
     ///
-    /// Where places are not consecutive, what the arrays contain is unspecified, on a GPU. Nothing else is written.
-    /// Several places of an output are scattered as without it.
+    /// Where places are not consecutive, what the arrays contain is unspecified, on a GPU. Nothing else is written. So
+    /// it is in segments: a carry that begins anew gives the same places again. Several places of an output are
+    /// scattered as without it.
     ///
     /// ```
     /// use scan_runtime::{Scanner, arrays, ops};

@@ -27,9 +27,9 @@ pub struct Kept<T, P = u32> {
 
 /// An operator that keeps some of the elements, in their order: stream compaction. The total is how many these are.
 ///
-/// Run it into [`scatter_by_output`](crate::arrays::scatter_by_output), which writes
-/// what is kept to the beginning of an array. A function from an element to a [`Candidate`] says what that is, and may
-/// change it; without one the inputs are an array of flags and one of values.
+/// Run it into [`scatter_by_output`](crate::arrays::scatter_by_output), which writes what is kept to the beginning of an
+/// array, [consecutively](crate::arrays::ScatterByOutput::consecutive). A function from an element to a [`Candidate`]
+/// says what that is, and may change it; without one the inputs are an array of flags and one of values.
 ///
 /// ```
 /// use scan_runtime::{Scanner, arrays, ops, scan_fn};
@@ -43,7 +43,7 @@ pub struct Kept<T, P = u32> {
 /// let x = [3.0, -1.0, 0.5, 0.0, 2.0];
 /// let mut kept = [0.0; 5];
 /// let scan = scanner.scan(ops::map::<positive, _>(ops::filter()));
-/// let count = scan.with_total().run_into(&x, arrays::scatter_by_output((&mut kept,)))?;
+/// let count = scan.with_total().run_into(&x, arrays::scatter_by_output((&mut kept,)).consecutive())?;
 /// assert_eq!((count, &kept[..3]), (Some(3), &[3.0, 0.5, 2.0][..]));
 ///
 /// // Flags and values in two arrays.

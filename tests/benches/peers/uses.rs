@@ -14,7 +14,10 @@ use scan_runtime::{
     cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, sys::CUstream},
     ops, scan_element, scan_fn, scan_op,
 };
-use scan_tests::operators::mixed;
+use scan_tests::{
+    operators::mixed,
+    run_lengths::{Open, RunLengths},
+};
 
 use crate::{
     Bench, Outcome,
@@ -31,85 +34,6 @@ const PIVOT: u32 = 1 << 31;
 #[scan_fn]
 fn below_pivot(x: u32) -> ops::Candidate<u32> {
     ops::Candidate { keep: x < PIVOT, value: x }
-}
-
-#[scan_element]
-#[derive(Clone, Copy)]
-struct Element {
-    index: u32,
-    value: u32,
-}
-
-/// Some elements: the first and the last, where the first is, where the last run begins, how many runs begin after the
-/// first one.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
-    first: u32,
-    last: u32,
-    begin: u32,
-    last_begin: u32,
-    runs: u32,
-}
-
-/// The runs so far, and the last of them.
-#[scan_element]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Last {
-    runs: u32,
-    value: u32,
-    begin: u32,
-}
-
-#[scan_element]
-#[derive(Clone, Copy)]
-struct Run {
-    place: u32,
-    value: u32,
-    length: u32,
-}
-
-/// Each run where the next one begins: its number, its element, its length. The last run is the total.
-#[derive(Clone)]
-struct Runs;
-
-#[scan_op]
-impl ScanOp for Runs {
-    type Input = Element;
-    type State = Part;
-    type Carry = Last;
-    type Output = Run;
-    const IDENTITY: Part = Part { first: 0, last: 0, begin: u32::MAX, last_begin: 0, runs: 0 };
-    const START: Last = Last { runs: 0, value: 0, begin: 0 };
-    fn lift(x: Element) -> Part {
-        Part { first: x.value, last: x.value, begin: x.index, last_begin: x.index, runs: 0 }
-    }
-    fn combine(a: Part, b: Part) -> Part {
-        if a.begin == u32::MAX {
-            return b;
-        }
-        if b.begin == u32::MAX {
-            return a;
-        }
-        let differs = a.last != b.first;
-        let last_begin = if b.runs > 0 || differs { b.last_begin } else { a.last_begin };
-        Part { first: a.first, last: b.last, begin: a.begin, last_begin, runs: a.runs + b.runs + differs as u32 }
-    }
-    fn apply(s: Part, c: Last) -> Last {
-        if s.begin == u32::MAX {
-            return c;
-        }
-        let differs = c.runs == 0 || c.value != s.first;
-        let begin = if s.runs > 0 || differs { s.last_begin } else { c.begin };
-        Last { runs: c.runs + s.runs + differs as u32, value: s.last, begin }
-    }
-    fn step(c: Last, x: Element) -> Last {
-        if c.runs == 0 || c.value != x.value { Last { runs: c.runs + 1, value: x.value, begin: x.index } } else { c }
-    }
-    fn emit(c: Last, x: Element) -> Run {
-        let ends = c.runs > 0 && c.value != x.value;
-        Run { place: if ends { c.runs - 1 } else { u32::MAX }, value: c.value, length: x.index - c.begin }
-    }
 }
 
 #[scan_element]
@@ -362,7 +286,7 @@ impl Uses<'_> {
         let scan = self.scanner.scan(ops::map::<below_pivot, _>(ops::filter()));
         let mut ours = || -> Outcome {
             let run = scan.on(stream).total_into(&mut number);
-            Ok(run.run_into(&self.device, arrays::scatter_by_output((&mut kept,)))?)
+            Ok(run.run_into(&self.device, arrays::scatter_by_output((&mut kept,)).consecutive())?)
         };
         self.race(("compaction, half kept", 4 * (self.len + expected.len())), &mut ours, theirs)?;
         let found = stream.clone_dtoh(&kept.slice(..expected.len()))?;
@@ -390,17 +314,17 @@ impl Uses<'_> {
                 function(temporary, bytes, from, of, to, count, len, cu_stream)
             })?
         };
-        let scan = self.scanner.scan(Runs);
-        let mut total = stream.clone_htod(&[Last::default()])?;
+        let scan = self.scanner.scan(RunLengths);
+        let mut total = stream.clone_htod(&[Open::default()])?;
         let mut ours = || -> Outcome {
             let run = scan.on(stream).total_into(&mut total);
-            let outputs = arrays::scatter_by_output((&mut elements, &mut lengths));
-            Ok(run.run_into((arrays::indices(), &device), outputs)?)
+            let outputs = arrays::scatter_by_output((&mut elements, &mut lengths)).consecutive();
+            Ok(run.run_into(&device, outputs)?)
         };
         let runs = keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect::<Vec<_>>();
         self.race(("run lengths, about 8", 4 * self.len + 8 * runs.len()), &mut ours, theirs)?;
         let last = stream.clone_dtoh(&total)?[0];
-        let last = (last.value, len - last.begin);
+        let last = (last.value, last.length);
         let elements = stream.clone_dtoh(&elements.slice(..runs.len() - 1))?;
         let lengths = stream.clone_dtoh(&lengths.slice(..runs.len() - 1))?;
         Ok(elements.into_iter().zip(lengths).chain([last]).eq(runs))

@@ -13,6 +13,7 @@ use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
     operators::{AffineU32, MapU32, bits, mixed},
     reference,
+    run_lengths::{Open, RunLengths},
     several::{Post, Reading, Splitter, Tokenizer, digits, digits_of, text, tokens_of},
     spans::Spans,
 };
@@ -204,6 +205,27 @@ fn signed() -> Outcome {
         let mut sums = stream.clone_htod(&vec![9_u32; len])?;
         scanner.scan(Post).on(&stream).run_into((&places, &numbers), scatter_by_output((&mut sums,)))?;
         ensure(stream.clone_dtoh(&sums)? == wanted, || format!("placed by the operator, {len} elements"))?;
+
+        // Runs that end, forwards and backwards: their number is in the total.
+        let runs: Vec<u32> = (0..len as u64).map(|i| (mixed(i / 7) % 3) as u32).collect();
+        let device = stream.clone_htod(&runs)?;
+        for backwards in [false, true] {
+            let mut ordered = runs.clone();
+            if backwards {
+                ordered.reverse();
+            }
+            let wanted: Vec<_> = ordered.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect();
+            let (mut values, mut lengths) = (stream.alloc_zeros::<u32>(len)?, stream.alloc_zeros::<u32>(len)?);
+            let scan = scanner.scan(RunLengths);
+            let scan = if backwards { scan.reverse() } else { scan };
+            let mut open = stream.clone_htod(&[Open::default()])?;
+            let outputs = scatter_by_output((&mut values, &mut lengths)).consecutive();
+            scan.on(&stream).total_into(&mut open).run_into(&device, outputs)?;
+            let open = stream.clone_dtoh(&open)?[0];
+            let found = stream.clone_dtoh(&values)?.into_iter().zip(stream.clone_dtoh(&lengths)?);
+            let found: Vec<_> = found.take(open.ended as usize).chain([(open.value, open.length)]).collect();
+            ensure(found == wanted, || format!("runs of {len} elements, backwards: {backwards}"))?;
+        }
 
         let offsets = [0, len / 3, len / 2, len];
         let (ones, mut found) = (stream.clone_htod(&vec![1_u32; len])?, stream.alloc_zeros::<u32>(len)?);

@@ -10,6 +10,7 @@ use scan_tests::{
     columns::{Recurrence, Router, Summarize, Widen},
     machines::Coder,
     operators::AffineU32,
+    run_lengths::RunLengths,
     several::Splitter,
     strategies,
 };
@@ -133,6 +134,19 @@ fn kinds_of_arrays_compile_without_warnings() {
         let plans = plan(&operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
         let planned =
             plans.iter().map(|plan| (plan.to_string(), render(&operator, plan, plans.device()).unwrap(), architecture));
+        sources.extend(planned);
+    }
+    let consecutive = |results| {
+        let kinds = std::iter::once(NoMemory).chain(std::iter::repeat_n(ArrayKind::Consecutive, results));
+        spec.clone().with_kinds(ArrayKinds::default(), ArrayKinds::new(kinds))
+    };
+    let narrow = ops::filter::<u8>().places::<u64>().source();
+    for (operator, spec) in [(RunLengths.source(), consecutive(2)), (narrow, consecutive(1))] {
+        let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
+        let planned = plans.iter().map(|plan| {
+            let source = render(&operator, plan, plans.device()).unwrap();
+            (plan.to_string(), source, Architecture { major: 9, minor: 0 })
+        });
         sources.extend(planned);
     }
     let no_place = plan(
