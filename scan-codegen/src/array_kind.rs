@@ -17,7 +17,7 @@ pub enum ArrayKind {
     Places(OffsetWidth),
     /// Of an output: at the place that is the first item of the element. The place itself is not written.
     Computed,
-    /// The same, where the places of what is kept are consecutive numbers, in the order of the scan.
+    /// The same, where the results that are kept have consecutive places, in the order of the scan.
     Consecutive,
     /// Nowhere. An item of an input is its own index, an item of an output is not written.
     NoMemory,

@@ -216,7 +216,7 @@ pub fn run(scanner: &Scanner, len: usize) -> Outcome {
     let (text, bounds) = paths(len);
     let strings = Strings::new(bounds.windows(2).map(|bounds| &text[bounds[0]..bounds[1]]));
     let (mut ours, mut expected) = (vec![], vec![]);
-    let names = ["common prefixes of paths, bytes", "the same, beside a loop by words"];
+    let names = ["common prefixes of paths, bytes", "the same, compared with a loop by words"];
     let loops: [&dyn Fn() -> Vec<u32>; 2] =
         [&|| common_prefixes_by_bytes(&text, &bounds), &|| strings.common_prefixes_by_words()];
     for (name, plain) in names.into_iter().zip(loops) {

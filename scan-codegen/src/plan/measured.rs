@@ -321,8 +321,8 @@ pub(super) const fn heavy_shape(input: u32, state: u32, element: u32) -> Shape {
 /// Measured: `docs/tuning.md#kept-states`.
 pub(super) const KEEPING_SHAPE: Shape = shape_of(teams_from(128, 3), 52, 2);
 
-/// The shape where results at consecutive places are gathered in a ring, by the larger of an element and what is kept
-/// of one: tiles that nearly fill a ring of 4096 slots.
+/// The shape where results at consecutive places are gathered in a ring, by the bytes of an element or a result,
+/// whichever is larger: tiles that nearly fill a ring of 4096 slots.
 ///
 /// Measured: `docs/tuning.md#rings`.
 pub(super) const fn ring_shape(element: u32) -> Shape {

@@ -80,6 +80,26 @@ pub(super) fn float_methods(uses: &BTreeSet<&'static str>) -> Vec<MachineFunctio
         .collect()
 }
 
+/// A method of floats without parameters that is an expression.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct FloatExpression {
+    name: &'static str,
+    value: &'static str,
+}
+
+const FLOAT_EXPRESSIONS: &[FloatExpression] = &[
+    FloatExpression { name: "signum", value: "value != value ? value : machine_copysign(1, value)" },
+    FloatExpression { name: "recip", value: "1 / value" },
+    FloatExpression { name: "fract", value: "value - machine_trunc(value)" },
+    // Of a half, the number as `f32`.
+    FloatExpression { name: "factor", value: "*this" },
+];
+
+/// Those that are used.
+pub(super) fn float_expressions(uses: &BTreeSet<&'static str>) -> Vec<FloatExpression> {
+    FLOAT_EXPRESSIONS.iter().filter(|expression| uses.contains(expression.name)).copied().collect()
+}
+
 /// Functions of C beside those of the table that have no twin for `float`.
 const OTHERS: &str = "\
     abs labs llabs min max umin umax llmin llmax ullmin ullmax printf malloc free memcpy memset norm clz \

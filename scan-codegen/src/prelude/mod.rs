@@ -18,7 +18,7 @@ use crate::{
     target::Target,
     templates::Templates,
 };
-use machine_functions::{float_methods, machine_functions};
+use machine_functions::{float_expressions, float_methods, machine_functions};
 use numbers::{Float, Half, Integer, float, half, integer};
 use signs::{ARITHMETIC, ASSIGNMENTS, COMPARISONS, DIVISIONS, FLOAT_ARITHMETIC, SHIFT_ASSIGNMENTS, WRAPPING_DIVISIONS};
 use uses::{NEEDS_LIMITS, follow, primitives};
@@ -98,6 +98,7 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("wrapping_divisions", WRAPPING_DIVISIONS);
     context.insert("machine_functions", &machine_functions(&uses));
     context.insert("float_methods", &float_methods(&uses));
+    context.insert("float_expressions", &float_expressions(&uses));
 
     let tera = &*TEMPLATES;
     let machine = match target {

@@ -13,6 +13,7 @@ use crate::{
     operator::OpSource,
     operator_text::OperatorText,
     plan::Plan,
+    ring::Ring,
     rooms::runs::in_words,
     spec::ScanSpec,
     zipped::{Zipped, ZippedArray},
@@ -32,6 +33,8 @@ pub(crate) struct StageWords {
     outputs_are_slices: bool,
     /// The places that the operator computes.
     place: Option<ComputedWords>,
+    /// For how many results there is room in a stage: for those of a tile, or of a ring.
+    slots: u32,
     /// How many elements lie before the input where tiles begin.
     head_padding: String,
     /// Whether results can only begin at words.
@@ -65,7 +68,6 @@ struct TargetWords {
     ty: String,
     /// The type of what goes to a computed place.
     placed: String,
-    before: u32,
     /// Where it is in a stage.
     staged: String,
     slice: bool,
@@ -126,13 +128,13 @@ impl<'a> Array<'a> {
         }
     }
 
-    fn target(&self, slots: &str) -> TargetWords {
+    fn target(&self, is_ring: bool) -> TargetWords {
+        let slots = if is_ring { "RING" } else { "TILE" };
         let ZippedArray { before, kind, .. } = self.array;
         TargetWords {
             name: self.name.to_owned(),
             ty: self.ty.to_owned(),
             placed: self.placed.to_owned(),
-            before,
             staged: format!("stage + {slots} * {before}"),
             slice: kind == ArrayKind::Slice,
             computed: kind.is_computed(),
@@ -154,14 +156,17 @@ pub(crate) struct ScanArrays<'a> {
     by_field: bool,
     output_in_words: bool,
     /// For how many results there is room in a stage: for those of a tile, or of a ring.
-    slots: &'static str,
+    slots: u32,
+    is_ring: bool,
 }
 
 impl<'a> ScanArrays<'a> {
     pub(crate) fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
         let Plan { spec, zipped, input_bytes, run, .. } = plan;
-        let slots = if plan.ring().is_some() { "RING" } else { "TILE" };
-        ScanArrays { input_bytes: *input_bytes, run: *run, slots, ..Self::of(operator, text, spec, zipped.as_ref()) }
+        let is_ring = plan.ring().is_some();
+        let slots = if is_ring { Ring::slots(plan.tile) } else { plan.tile };
+        let arrays = Self::of(operator, text, spec, zipped.as_ref());
+        ScanArrays { input_bytes: *input_bytes, run: *run, slots, is_ring, ..arrays }
     }
 
     /// The same of kernels without stages.
@@ -209,7 +214,8 @@ impl<'a> ScanArrays<'a> {
             places,
             by_field,
             output_in_words,
-            slots: "TILE",
+            slots: 0,
+            is_ring: false,
         }
     }
 
@@ -288,12 +294,13 @@ impl<'a> ScanArrays<'a> {
         StageWords {
             inputs: self.inputs.iter().map(|array| array.words(self.run)).collect(),
             outputs: self.outputs.iter().map(|array| array.words(self.run)).collect(),
-            targets: self.targets().iter().map(|array| array.target(self.slots)).collect(),
+            targets: self.targets().iter().map(|array| array.target(self.is_ring)).collect(),
             slice_bytes: input_slices.iter().map(|slice| u64::from(slice.bytes)).sum(),
             input_slices,
             output_slices: Self::slices(&self.outputs, slice),
             outputs_are_slices: self.spec.output_kinds.are_slices(),
             place,
+            slots: self.slots,
             head_padding,
             output_in_words: self.output_in_words,
         }

@@ -37,7 +37,7 @@ pub struct ScatterByOutput<Arrays, const CONSECUTIVE: bool = false>(pub(crate) A
 impl<Arrays> ScatterByOutput<Arrays> {
     /// The same arrays, of an operator that keeps results one after the other: the place of each result that it keeps
     /// is one more than the place of the one that it kept before, in the order of the scan, and it skips all others by
-    /// the largest place. [`ops::filter`](crate::ops::filter) and operators that count what they keep do so. The
+    /// the largest place. [`ops::filter`](crate::ops::filter) and operators that count the results they keep do so. The
     /// results are those of [`scatter_by_output`]; a GPU with look-ahead (from `sm_90` on) gathers them in shared
     /// memory and stores neighbours together, which is faster.
     ///

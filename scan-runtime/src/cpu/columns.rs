@@ -277,7 +277,7 @@ unsafe fn columns<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERS
         // With strides that are known, vector registers are used. So they are in place, if the compiler sees one address
         // only: of two it must assume that they overlap.
         match same {
-            Some(at) if strides == [1, 1] => {
+            Some(at) if strides == [1, 1] && input == output => {
                 let at = at.wrapping_add(output);
                 for (k, carry) in carries.iter_mut().enumerate() {
                     // SAFETY: the caller vouches for the strip. Each element is read before its result is written.
