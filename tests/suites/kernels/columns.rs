@@ -211,8 +211,8 @@ fn planted_faults_are_found() {
             "load_array<f32>(source.input.value, extent, stage + TILE * 0 /",
         ),
         (
-            "store_array<u8>(output.factor, extent, stage + TILE * 0 /",
-            "store_array<u8>(output.factor, extent, stage + TILE * 1 /",
+            "store_array<u8>(output.factor, extent, (const Unit*)(stage + TILE * 0)",
+            "store_array<u8>(output.factor, extent, (const Unit*)(stage + TILE * 1)",
         ),
         // Units of another array.
         (
