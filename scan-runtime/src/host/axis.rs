@@ -273,7 +273,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             elements: along.axis.len(),
             bytes: bytes::<Op, I, Never>(needed, 0).saturating_add(count.saturating_mul(size_of::<Op::Carry>())),
             slices: &|each| input.slices(each),
-            kernels: Kernels::of::<Op, I, &mut [Op::Output]>(Totals::PerSegment),
+            kernels: Some(Kernels::of::<Op, I, &mut [Op::Output]>(Totals::PerSegment)),
         });
         let input = input.hold(0, self.lanes_of(engine, needed, &wants))?;
         let memory = Both { input: I::at(&input), output: Unwritten };

@@ -328,7 +328,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             elements: extent.len,
             bytes: bytes::<Op, I, &mut [Op::Output]>(extent.input, extent.output),
             slices: &|each| input.slices(each),
-            kernels: Kernels::of::<Op, I, &mut [Op::Output]>(self.wanted(R::ADDED)),
+            kernels: Some(Kernels::of::<Op, I, &mut [Op::Output]>(self.wanted(R::ADDED))),
         });
         let (output, totals) = self.with_totals::<R, _>(extent.len, |wants| {
             let input = input.hold(0, self.lanes_of(engine, extent.input, &wants))?;
@@ -392,7 +392,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
                 input.slices(each);
                 output.slices(each);
             },
-            kernels: Kernels::of::<Op, I, O>(self.wanted(R::ADDED)),
+            kernels: Some(Kernels::of::<Op, I, O>(self.wanted(R::ADDED))),
         });
         let ((), totals) = self.with_totals::<R, _>(extent.len, |wants| {
             let lanes = self.lanes_of(engine, extent.input, &wants);
@@ -510,7 +510,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             elements: len,
             bytes: 2 * one_way,
             slices: &|each| (0..2).for_each(|_| each(to.cast_const().cast(), one_way)),
-            kernels: Kernels::of::<Op, &[T], &mut [T]>(self.wanted(R::ADDED)),
+            kernels: Some(Kernels::of::<Op, &[T], &mut [T]>(self.wanted(R::ADDED))),
         });
         let ((), totals) = self.with_totals::<R, _>(len, |wants| {
             // SAFETY: the buffer is exclusively borrowed, and each result takes the place of its element.

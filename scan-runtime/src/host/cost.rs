@@ -34,8 +34,8 @@ pub(super) struct Kernels {
 impl Kernels {
     /// Of a call over such arrays. Indices and results that are discarded have no memory. All others are slices to the
     /// kernels.
-    pub(super) fn of<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(totals: Totals) -> Option<Self> {
-        Some(Kernels { totals, layouts: followed::<Op, I, O>() })
+    pub(super) fn of<Op: ScanOp, I: HostInput<Op::Input>, O: HostOutput<Op::Output>>(totals: Totals) -> Self {
+        Kernels { totals, layouts: followed::<Op, I, O>() }
     }
 }
 

@@ -41,7 +41,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             elements: len,
             bytes: bytes::<Op, I, Never>(len, 0),
             slices: &|each| input.slices(each),
-            kernels: Kernels::of::<Op, I, &mut [Op::Output]>(Totals::None),
+            kernels: Some(Kernels::of::<Op, I, &mut [Op::Output]>(Totals::None)),
         });
         let held = input.hold(0, self.lanes_of(engine, len, &Wants::Nothing))?;
         let Options { op, order, initial_value, .. } = self.options;
@@ -119,7 +119,7 @@ impl<Op: ScanOp> HostCall<'_, Op> {
             elements: work,
             bytes: bytes::<Op, I, &mut [Op::Output]>(len, segments.len()),
             slices: &|each| input.slices(each),
-            kernels: Kernels::of::<Op, I, &mut [Op::Output]>(Totals::None),
+            kernels: Some(Kernels::of::<Op, I, &mut [Op::Output]>(Totals::None)),
         });
         let held = input.hold(0, self.lanes_of(engine, len, &Wants::Nothing))?;
         #[cfg(feature = "cuda")]

@@ -137,7 +137,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
             elements: parts.len,
             bytes: bytes::<Op, I, &mut [Op::Output]>(parts.items, count),
             slices: &|each| input.slices(each),
-            kernels: Kernels::of::<Op, I, &mut [Op::Output]>(totals),
+            kernels: Some(Kernels::of::<Op, I, &mut [Op::Output]>(totals)),
         });
         let (output, totals) = self.with_totals::<R, _>(parts.len, |wants| {
             let input = input.hold(0, parts.lanes(engine, &wants))?;
@@ -178,7 +178,7 @@ impl<'a, Op: ScanOp> HostCall<'a, Op> {
                 input.slices(each);
                 output.slices(each);
             },
-            kernels: Kernels::of::<Op, I, O>(totals),
+            kernels: Some(Kernels::of::<Op, I, O>(totals)),
         });
         let ((), totals) = self.with_totals::<R, _>(parts.len, |wants| {
             let lanes = parts.lanes(engine, &wants);
