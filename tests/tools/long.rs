@@ -129,7 +129,7 @@ impl Run<'_> {
         let tool = |arguments: &str| self.cargo(&format!("run --release -p scan-tools --bin {arguments}"));
         match part {
             Part::Checks => self.checks(),
-            Part::Tests => self.all([self.cargo("test --workspace --no-fail-fast")]),
+            Part::Tests => self.all([self.cargo("test --workspace --features scan-tests/long --no-fail-fast")]),
             // Others every day.
             Part::Programs => {
                 let day = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400);

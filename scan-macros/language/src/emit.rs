@@ -6,14 +6,16 @@ use crate::hygiene;
 use crate::ir::{Callee, Lowered};
 use crate::operator::{Declare, FUNCTIONS, Function, Machine, Operator, of_trait};
 use crate::text::not_empty;
-use crate::{print, twin, uses};
+use crate::twin::Twins;
+use crate::{print, uses};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, ItemFn, Member, Path, Signature, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
-pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
+pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>, twins: Twins) -> TokenStream {
     let Operator { krate, attributes, generics, trait_path, self_ty, input, state, output, .. } = operator;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let declaration = operator.declare.as_ref().map(declaration);
@@ -54,7 +56,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let carried = operator.machine.as_ref().map_or(state, |machine| &machine.carry);
     let has_output = ["project", "emit"].iter().any(|name| find(operator, name).is_some());
     let output = if has_output || same(output, carried) { output } else { carried };
-    let source = source(operator, lowered);
+    let source = source(operator, lowered, twins);
     let parameters = (!operator.fields.is_empty()).then(|| {
         let fields = operator.fields.iter().map(|member| {
             let name = match member {
@@ -318,12 +320,13 @@ fn function(function: &Function, is_sound: bool) -> TokenStream {
     quote!(#(#attributes)* #unused #signature #block)
 }
 
-fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
+fn source(operator: &Operator, lowered: Option<&[Lowered]>, twins: Twins) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
     // After an error there is none, so that it is not reported once more.
     let twins = lowered.map(|_| {
-        twin::statement(krate, &operator.generics, advance::written(&operator.functions, operator.advance.as_ref()))
+        let functions = advance::written(&operator.functions, operator.advance.as_ref());
+        twins.statement(krate, &operator.generics, functions)
     });
     let lowered = lowered.unwrap_or_default();
     let callees = callees(lowered);
@@ -354,6 +357,8 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         false => quote!(const { #types };),
     };
     let called = lowered.iter().flat_map(|function| uses::of(&function.body).types());
+    let called: BTreeMap<String, TokenStream> = called.map(|callee| (callee.to_string(), callee)).collect();
+    let called = called.values();
     quote! {
         #[allow(unused, non_camel_case_types, clippy::all)]
         fn source(&#this) -> #private::OpSource {

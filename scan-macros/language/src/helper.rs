@@ -5,7 +5,8 @@ use crate::emit::{callees, function_text};
 use crate::errors::Errors;
 use crate::ir::Lowered;
 use crate::operator::Function;
-use crate::{attribute, check, gradient, groups, lower, twin, uses};
+use crate::twin::Twins;
+use crate::{attribute, check, gradient, groups, lower, uses};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -15,13 +16,22 @@ use syn::{GenericParam, Generics, Item, ItemFn, Path, ReturnType, WhereClause};
 pub(crate) const NO_FUNCTION: &str = "`#[scan_fn]` stands on a function";
 
 pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand(options, item, Twins::Compared)
+}
+
+/// `#[scan_fn]` on a function that was derived from another one, or from a struct.
+pub(crate) fn derived(krate: &Path, item: TokenStream) -> TokenStream {
+    expand(quote!(crate = #krate), item, Twins::LeftOut)
+}
+
+fn expand(options: TokenStream, item: TokenStream, twins: Twins) -> TokenStream {
     let mut errors = Errors::default();
     let options = attribute::options(options, &["gradient", "crate"], &mut errors);
     let krate = options.krate;
     let mut item = item;
     let companion = match groups::item(item.clone()) {
         Ok(Item::Fn(mut function)) => {
-            let mut companion = companion(&krate, &function, &mut errors);
+            let mut companion = companion(&krate, &function, twins, &mut errors);
             if let Some(gradient) = options.gradient.filter(|_| errors.is_empty()) {
                 companion.extend(gradient::tangent_of(&krate, &gradient, &function, &mut errors));
             }
@@ -53,7 +63,7 @@ pub(crate) fn lowered(function: &Function, errors: &mut Errors) -> Option<Lowere
     lowered.filter(|_| errors.is_empty())
 }
 
-fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
+fn companion(krate: &Path, item: &ItemFn, twins: Twins, errors: &mut Errors) -> TokenStream {
     let function = Function { attributes: Vec::new(), signature: item.sig.clone(), block: (*item.block).clone() };
     let lowered = lowered(&function, errors);
     if item.sig.receiver().is_some() {
@@ -123,7 +133,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
         },
     };
     // After an error there is none, so that it is not reported once more.
-    let twin = lowered.as_ref().map(|_| twin::statement(krate, &item.sig.generics, [&function]));
+    let twin = lowered.as_ref().map(|_| twins.statement(krate, &item.sig.generics, [&function]));
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     let assumptions = lowered.iter().map(|function| &function.assumption);
     // As an item, where it can be one, it is evaluated by `cargo check`.

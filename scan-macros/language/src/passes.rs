@@ -3,12 +3,23 @@
 use crate::errors::Errors;
 use crate::ir::Lowered;
 use crate::operator::Operator;
+use crate::twin::Twins;
 use crate::{attribute, check, emit, gradient, lower, parse};
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Path;
 
 /// `#[scan_op]`: the passes, in order.
 pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand(options, item, Twins::Compared)
+}
+
+/// `#[scan_op]` on an operator that was derived from another one.
+pub(crate) fn derived(krate: &Path, item: TokenStream) -> TokenStream {
+    expand(quote!(crate = #krate), item, Twins::LeftOut)
+}
+
+fn expand(options: TokenStream, item: TokenStream, twins: Twins) -> TokenStream {
     let mut errors = Errors::default();
     let Some((operator, lowered)) = lowered(options, item.clone(), &mut errors) else {
         // Not even the outline of an operator: the item stays as it is, so that its names still exist.
@@ -16,7 +27,7 @@ pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
         return quote!(#errors #item);
     };
     let sound = errors.is_empty();
-    let item = emit::operator(&operator, sound.then_some(lowered.as_slice()));
+    let item = emit::operator(&operator, sound.then_some(lowered.as_slice()), twins);
     let beside = sound.then(|| gradient::operator(&operator, &mut errors));
     let errors = errors.into_tokens();
     quote!(#errors #item #beside)

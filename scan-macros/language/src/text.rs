@@ -60,9 +60,25 @@ impl Text {
     }
 
     /// The Rust expression of the pieces: a constant, so that an operator adds next to no code to the user's program.
+    ///
+    /// Text, names and lines next to each other are one literal with [marks](NAME): for rustc, expressions are what costs.
     pub(crate) fn to_tokens(&self, krate: &Path) -> TokenStream {
-        let pieces = self.pieces.iter().map(|piece| piece.to_tokens(krate));
-        quote!(&[#(#pieces),*])
+        let private = quote!(#krate::__private);
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(literal) => text.push_str(literal),
+                Piece::Name(name) => text.extend([NAME, name, NAME]),
+                Piece::Line(line) => text.extend([LINE, &line.to_string(), LINE]),
+                other => {
+                    parts.extend(part_of(&private, &mut text));
+                    parts.push(other.to_tokens(krate));
+                }
+            }
+        }
+        parts.extend(part_of(&private, &mut text));
+        quote!(&[#(#parts),*])
     }
 }
 
@@ -76,6 +92,17 @@ impl From<String> for Text {
     fn from(text: String) -> Self {
         Text::new(text)
     }
+}
+
+/// What stands before and after a name in a literal, and before and after a line's number. No text has these characters:
+/// it is made of tokens, none of which is a string or a character.
+const NAME: &str = "\u{1}";
+const LINE: &str = "\u{2}";
+
+/// The part of the text so far, which is then empty; `None` if there is none.
+fn part_of(private: &TokenStream, text: &mut String) -> Option<TokenStream> {
+    let text = std::mem::take(text);
+    (!text.is_empty()).then(|| quote!(#private::Part::Text(#text)))
 }
 
 /// Compiles only if the type has bytes, as each of C++ has: a statement of a constant. Nothing for a primitive.
@@ -97,8 +124,6 @@ impl Piece {
         let private = quote!(#krate::__private);
         let part = quote!(#private::Part);
         match self {
-            Piece::Text(text) => quote!(#part::Text(#text)),
-            Piece::Name(name) => quote!(#part::Name(#name)),
             Piece::Type(ty) => {
                 let checked = not_empty(krate, ty);
                 quote!(#part::Type({ #checked <#ty as #private::ScanElement>::layout }))
@@ -133,10 +158,8 @@ impl Piece {
                 let value = value.to_tokens(krate);
                 quote!(#part::Divisor(#value))
             }
-            Piece::Line(line) => {
-                let line = u32::try_from(*line).unwrap_or(u32::MAX);
-                quote!(#part::Line(#line))
-            }
+            // Parts of a literal.
+            Piece::Text(_) | Piece::Name(_) | Piece::Line(_) => TokenStream::new(),
         }
     }
 }

@@ -89,10 +89,9 @@ pub type Layout = fn() -> ElementType;
 /// A piece of CUDA text, in the form that the macro emits.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
-    /// Literal text.
+    /// Literal text, with [marks](NAME) of the locals and fields in it, and of the lines in the user's file of what
+    /// follows them.
     Text(&'static str),
-    /// A local or a field.
-    Name(&'static str),
     /// The name of a type.
     Type(Layout),
     /// A value that Rust computes.
@@ -110,8 +109,28 @@ pub enum Part {
     Call(FindCallee),
     /// A divisor that all elements share.
     Divisor(&'static [Part]),
-    /// The line in the user's file of the text that follows.
-    Line(u32),
+}
+
+/// What stands before and after a name in a text, and before and after a line's number.
+const NAME: char = '\u{1}';
+const LINE: char = '\u{2}';
+
+/// A text as pieces.
+fn marked(text: &'static str, pieces: &mut Vec<Piece>) {
+    // Every other part is between two marks of names, and in the rest every other one between two marks of lines.
+    for (index, part) in text.split(NAME).enumerate() {
+        if index % 2 == 1 {
+            pieces.push(Piece::Name(part));
+            continue;
+        }
+        for (index, part) in part.split(LINE).enumerate() {
+            match part.parse() {
+                Ok(line) if index % 2 == 1 => pieces.push(Piece::Line(line)),
+                _ if part.is_empty() => {}
+                _ => pieces.push(Piece::Text(part.into())),
+            }
+        }
+    }
 }
 
 /// The assumed number of iterations of a loop, if the macro cannot determine it.
@@ -378,24 +397,25 @@ impl Texts {
     }
 
     fn pieces(&mut self, parts: &[Part]) -> Vec<Piece> {
-        parts.iter().map(|part| self.piece(part)).collect()
-    }
-
-    fn piece(&mut self, part: &Part) -> Piece {
-        match *part {
-            Part::Text(text) => Piece::Text(text.into()),
-            Part::Name(name) => Piece::Name(name),
-            Part::Type(layout) => Piece::Type(layout()),
-            Part::Constant(value) => value(),
-            Part::Struct { ty, fields, base } => Piece::Struct {
-                ty: ty.map(|layout| layout()),
-                fields: fields.iter().map(|(name, value)| (*name, self.pieces(value))).collect(),
-                base: base.map(|base| self.pieces(base)),
-            },
-            Part::Call(callee) => Piece::Helper(self.helper(callee)),
-            Part::Divisor(value) => Piece::Divisor(self.pieces(value)),
-            Part::Line(line) => Piece::Line(line),
+        let mut pieces = Vec::with_capacity(parts.len());
+        for part in parts {
+            pieces.push(match *part {
+                Part::Text(text) => {
+                    marked(text, &mut pieces);
+                    continue;
+                }
+                Part::Type(layout) => Piece::Type(layout()),
+                Part::Constant(value) => value(),
+                Part::Struct { ty, fields, base } => Piece::Struct {
+                    ty: ty.map(|layout| layout()),
+                    fields: fields.iter().map(|(name, value)| (*name, self.pieces(value))).collect(),
+                    base: base.map(|base| self.pieces(base)),
+                },
+                Part::Call(callee) => Piece::Helper(self.helper(callee)),
+                Part::Divisor(value) => Piece::Divisor(self.pieces(value)),
+            });
         }
+        pieces
     }
 
     fn helper(&mut self, callee: FindCallee) -> usize {

@@ -1,11 +1,13 @@
-"""Random operators, for drawn.rs. The command that made it:
+"""Random operators, for drawn.rs and drawn_long.rs. The commands that made them:
 
-    python3 drawn.py > drawn.rs && rustfmt --edition 2024 drawn.rs
+    python3 drawn.py 0 20 > drawn.rs && rustfmt --edition 2024 drawn.rs
+    python3 drawn.py 20 60 > drawn_long.rs && rustfmt --edition 2024 drawn_long.rs
 """
 
 import random
+import sys
 
-COUNT = 60
+DRAWN = range(int(sys.argv[1]), int(sys.argv[2]))
 
 
 class Body:
@@ -123,7 +125,7 @@ def main():
     print("use scan_runtime::{ScanOp, scan_fn, scan_op};\n")
     print("use super::programs::{Drawn, Visitor};\n")
     print("#[scan_fn(gradient)]\nfn helper(a: f64, b: f64) -> f64 { if a > b { (a - b).tanh() * a } else { b.sin() - a } }\n")
-    for index in range(COUNT):
+    for index in DRAWN:
         draw = random.Random(index)
         lift = Body(draw, ["x", "y", "self.p"]).text(draw.randrange(1, 6))
         project = Body(draw, ["s", "self.p"]).text(draw.randrange(1, 4))
@@ -146,7 +148,7 @@ impl Drawn for Drawn{index} {{
     fn with(p: f64) -> Self {{ Drawn{index} {{ p }} }}
 }}""")
     print("\npub(crate) fn visit(visitor: &mut Visitor) {")
-    for index in range(COUNT):
+    for index in DRAWN:
         print(f"    visitor.visit::<Drawn{index}>({index});")
     print("}")
 

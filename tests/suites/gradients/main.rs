@@ -6,6 +6,8 @@
 mod by_hand;
 mod differences;
 mod drawn;
+#[cfg(feature = "long")]
+mod drawn_long;
 mod faults;
 mod generic;
 mod halves;

@@ -19,6 +19,7 @@ pub(crate) trait Drawn:
 #[derive(Default)]
 pub(crate) struct Visitor {
     failures: Vec<String>,
+    operators: usize,
     compared: usize,
     kinks: usize,
 }
@@ -28,6 +29,7 @@ impl Visitor {
         let samples: Vec<[f64; 2]> = (0..20)
             .map(|at| [drawn(index * 1_000 + 2 * at, -1.5, 1.5), drawn(index * 1_000 + 2 * at + 1, -1.5, 1.5)])
             .collect();
+        self.operators += 1;
         match Check::new().cases(300).tolerance(1e-6).gradient_of(|p| Op::with(p[0]), &[0.75], &samples) {
             Ok(report) => {
                 self.compared += report.compared;
@@ -42,9 +44,11 @@ impl Visitor {
 fn random_operators_have_the_gradients_of_differences() {
     let mut visitor = Visitor::default();
     super::drawn::visit(&mut visitor);
+    #[cfg(feature = "long")]
+    super::drawn_long::visit(&mut visitor);
     assert!(visitor.failures.is_empty(), "{} failures:\n{}", visitor.failures.len(), visitor.failures.join("\n"));
     assert!(
-        visitor.compared > 60 * 100 && visitor.kinks < visitor.compared / 50,
+        visitor.compared > visitor.operators * 100 && visitor.kinks < visitor.compared / 50,
         "{}, {}",
         visitor.compared,
         visitor.kinks

@@ -168,7 +168,7 @@ fn implementation(
             }
         },
     ];
-    let functions = functions.map(|function| helper::scan_fn(quote!(crate = #krate), function));
+    let functions = functions.map(|function| helper::derived(krate, function));
     quote! {
         #[allow(unused, non_local_definitions, non_snake_case, non_camel_case_types, missing_docs, clippy::all)]
         const _: () = {

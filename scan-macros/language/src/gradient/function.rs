@@ -65,7 +65,7 @@ pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, error
         #[inline]
         fn #name(#(#parameters: #types, #changes: #of_types),*) -> #of_result { #value }
     };
-    let twin = helper::scan_fn(quote!(crate = #krate), twin);
+    let twin = helper::derived(krate, twin);
     let scope = halves.scope();
     let of_count = format_ident!("Tangent{}", types.len());
     let letters = (0..types.len()).map(|index| format_ident!("X{index}"));

@@ -65,7 +65,7 @@ fn derived(operator: &Operator, is_instance: bool, errors: &mut Errors) -> Token
     let Some(written) = written(operator, errors) else { return TokenStream::new() };
     let Operator { krate, self_ty, .. } = operator;
     let Written { names: [gradient, states], parameters, around, items } = &written;
-    let expanded = items.iter().map(|item| passes::scan_op(quote!(crate = #krate), item.clone()));
+    let expanded = items.iter().map(|item| passes::derived(krate, item.clone()));
     let structs = [gradient, states].map(|name| {
         quote! {
             #[derive(Clone, Copy, Debug, Default)]

@@ -19,12 +19,30 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprBinary, ExprMethodCall, FnArg, Generics, Pat, Path, Stmt, Type, UnOp};
 use wrap::{Twin, call, ends, is_plain};
 
-/// The statement that holds the twins of some functions of an item. It compiles to nothing.
-pub(crate) fn statement<'a>(
-    krate: &Path,
-    generics: &Generics,
-    functions: impl IntoIterator<Item = &'a Function>,
-) -> TokenStream {
+/// Whether functions have twins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Twins {
+    Compared,
+    /// Those of code that was derived: rustc compares the types in what the user wrote, of which it was made.
+    LeftOut,
+}
+
+impl Twins {
+    /// The statement that holds the twins of some functions of an item. It compiles to nothing.
+    pub(crate) fn statement<'a>(
+        self,
+        krate: &Path,
+        generics: &Generics,
+        functions: impl IntoIterator<Item = &'a Function>,
+    ) -> TokenStream {
+        match self {
+            Twins::Compared => statement(krate, generics, functions),
+            Twins::LeftOut => TokenStream::new(),
+        }
+    }
+}
+
+fn statement<'a>(krate: &Path, generics: &Generics, functions: impl IntoIterator<Item = &'a Function>) -> TokenStream {
     let generic = generics.type_params().next().is_some();
     let types = quote!(#krate::__private::types);
     let twins = functions.into_iter().map(|function| {
