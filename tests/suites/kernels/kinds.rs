@@ -173,30 +173,33 @@ fn results_at_consecutive_places_are_gathered() {
     let every = |part: u64| move |i: u64| mixed(i).is_multiple_of(part);
     let ranges = |i: u64| i / 450 % 3 == 1;
     let keeps: [&dyn Fn(u64) -> bool; 5] = [&every(1), &every(2), &every(40), &ranges, &|_| false];
-    for (turn, overrides) in overrides().into_iter().enumerate() {
-        let emulator = |seed: usize| Emulator::new(seed as u64).resident_blocks(usize::MAX);
-        for spec in specs(1) {
-            for initial_value in [None, Some(3)] {
-                let program =
-                    Program::with_limits(ops::filter::<u32>(), &spec, initial_value, &limits(), &overrides).unwrap();
-                for (seed, keep) in keeps.iter().enumerate().skip(turn % 2) {
-                    let candidate = |i: u64| ops::Candidate { keep: keep(i), value: mixed(i) as u32 };
-                    let input: Vec<_> = (0..4 * u64::from(program.plan.tile) + 5).map(candidate).collect();
-                    let verified = program.verify_kinds(&emulator(seed), &input, &[1, 2, 3], None);
-                    verified.unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.plan));
-                }
-            }
+    let emulator = |seed: usize| Emulator::new(seed as u64).resident_blocks(usize::MAX);
+    let filters = overrides().into_iter().flat_map(|overrides| {
+        specs(1).into_iter().flat_map(move |spec| {
+            [None, Some(3)].map(|initial_value| {
+                Program::with_limits(ops::filter::<u32>(), &spec, initial_value, &limits(), &overrides).unwrap()
+            })
+        })
+    });
+    for (turn, program) in compiled(filters).iter().enumerate() {
+        for (seed, keep) in keeps.iter().enumerate().skip(turn % 2) {
+            let candidate = |i: u64| ops::Candidate { keep: keep(i), value: mixed(i) as u32 };
+            let input: Vec<_> = (0..4 * u64::from(program.plan.tile) + 5).map(candidate).collect();
+            let verified = program.verify_kinds(&emulator(seed), &input, &[1, 2, 3], None);
+            verified.unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.plan));
         }
-        for spec in specs(2) {
-            let program = Program::with_limits(RunLengths, &spec, None, &limits(), &overrides).unwrap();
-            for (seed, keep) in keeps.iter().enumerate() {
-                let runs = (0..4 * u64::from(program.plan.tile) + 5).scan(0, |run, i| {
-                    *run += u32::from(keep(i));
-                    Some(*run)
-                });
-                let verified = program.verify_kinds(&emulator(seed), &runs.collect::<Vec<_>>(), &[1, 2, 3], None);
-                verified.unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.plan));
-            }
+    }
+    let lengths = overrides().into_iter().flat_map(|overrides| {
+        specs(2).map(|spec| Program::with_limits(RunLengths, &spec, None, &limits(), &overrides).unwrap())
+    });
+    for program in &compiled(lengths) {
+        for (seed, keep) in keeps.iter().enumerate() {
+            let runs = (0..4 * u64::from(program.plan.tile) + 5).scan(0, |run, i| {
+                *run += u32::from(keep(i));
+                Some(*run)
+            });
+            let verified = program.verify_kinds(&emulator(seed), &runs.collect::<Vec<_>>(), &[1, 2, 3], None);
+            verified.unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.plan));
         }
     }
 }
