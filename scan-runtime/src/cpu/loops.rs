@@ -9,7 +9,8 @@
 //!
 //! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
 //! chunk`, the chunk folded by blocks (of a machine, by longer ones), however the chunk was done: so the grouping of
-//! floats depends on nothing but the position.
+//! floats depends on nothing but the position. Where the caller allows any grouping, rounded states go by hand as well,
+//! small ones if that takes less time ([`grouping`](super::grouping)).
 
 use std::ops::Range;
 
