@@ -128,7 +128,12 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     if len == 0 {
         return Ok(initial_value.copied());
     }
-    if len <= chunk_length::<Op>() {
+    // What one thread scans by hand needs no chunks, unless somebody looks at the carry or at the progress.
+    let is_one_row = || {
+        let by_hand = loops.is_by_hand() || (any_grouping && loops.takes_longer_with_sums());
+        by_hand && order == Order::Forward && heads.is_none() && !total && watch.is_none() && threads() == 1
+    };
+    if len <= chunk_length::<Op>() || is_one_row() {
         // SAFETY: the caller vouches for the elements.
         return unsafe { loops.scan_short(kind, order, heads, len, initial_value, total) };
     }
@@ -313,9 +318,9 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
 
     /// The same, but results may depend on the number of threads.
     fn by_any_grouping(mut self) -> Self {
-        match self.loops.goes_by_blocks() {
-            true => self.grouping = Some(Grouping::new()),
-            false => self.loops = self.loops.by_hand(),
+        match self.loops.takes_longer_with_sums() && !self.total {
+            true => self.loops = self.loops.by_hand(),
+            false => self.grouping = self.loops.needs_sums().then(Grouping::new),
         }
         self
     }
@@ -512,8 +517,10 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
                     _ = self.scan_back(kind, range.clone(), before)
                 }
                 (None, Goal::Scan(kind)) => match &self.grouping {
-                    Some(grouping) => _ = self.step_by_any_grouping(grouping, kind, range.clone(), before),
-                    None => self.loops.finish(kind, range.clone(), before),
+                    Some(grouping) if grouping.is_by_hand() == Some(true) => {
+                        self.loops.by_hand().finish(kind, range.clone(), before)
+                    }
+                    _ => self.loops.finish(kind, range.clone(), before),
                 },
                 (Some(heads), Goal::Scan(kind)) => _ = self.scan_segments(kind, heads, range.clone(), before),
             }

@@ -1,9 +1,8 @@
-//! How chunks of small, rounded states are scanned where the caller allows any grouping: by the plain loop or by
-//! blocks.
+//! How chunks of rounded states are scanned where the caller allows any grouping: by the plain loop or by blocks.
 //!
 //! The plain loop waits for one state after the other. Blocks do not, but apply the operator twice to each element.
-//! Which of both takes less time depends on the operator: affine pairs take half the time by blocks, Welford's states
-//! twice the time. So both ways are timed, in the first chunks after the very first one.
+//! Which of both takes less time depends on the operator: affine pairs take half the time by blocks, log-sum-exp twice
+//! the time. So both ways are timed, in the first chunks after the very first one.
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},

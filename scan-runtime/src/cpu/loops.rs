@@ -220,6 +220,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // Joining the blocks of a machine costs more than waiting for one after the other.
             (true, true) => range.len(),
             (true, false) => MACHINE_BLOCK,
+            // So does joining those of large states, such as tables, which the processor adds to in any order.
+            (false, true) if size_of::<Op::State>() > SMALL_BYTES => range.len(),
             (false, true) => EXACT_BLOCK,
             (false, false) => BLOCK,
         };
@@ -380,9 +382,20 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         Loops { goes_by_hand: true, ..*self }
     }
 
+    /// Whether chunks are scanned with their own sum beside the plain loop, which takes longer, but where results are
+    /// not written.
+    pub(super) fn takes_longer_with_sums(&self) -> bool {
+        !self.has_small_states() && self.needs_sums()
+    }
+
+    /// Whether chunks are folded as well, so that the grouping does not depend on the number of threads.
+    pub(super) fn needs_sums(&self) -> bool {
+        !self.exact && !self.goes_by_hand && self.vectorized.is_none()
+    }
+
     /// Whether chunks are scanned by blocks.
-    pub(super) fn goes_by_blocks(&self) -> bool {
-        self.has_small_states() && !self.exact && !self.goes_by_hand && self.vectorized.is_none()
+    fn goes_by_blocks(&self) -> bool {
+        self.has_small_states() && self.needs_sums()
     }
 
     /// Whether the carry is a state so small that blocks may be worth while.
@@ -423,7 +436,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if self.has_small_states() || self.exact || self.vectorized.is_some() {
+            if self.has_small_states() || self.exact || self.goes_by_hand || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
                 self.scan_rows(kind, Order::Forward, range.len(), range, before.as_ref(), false);

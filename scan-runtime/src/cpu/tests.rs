@@ -11,8 +11,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Needs, loops::chunk_length};
 use crate::{
-    __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element,
-    scan_op, time_limit::TimeLimit,
+    __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, arrays, heads::Heads, ops,
+    scan_element, scan_op, time_limit::TimeLimit,
 };
 use scan_codegen::OutputsOf;
 
@@ -581,6 +581,24 @@ fn any_grouping_of_small_states_changes_the_last_bits_alone() {
             let last = by_hand(&Rounded, ScanKind::Inclusive, None, &x, &vec![false; len])[len - 1];
             assert!(total.is_some_and(|total| is_close((&total, &last))), "{kind:?}");
         }
+    }
+}
+
+/// Items that are not stored as a whole are written by one thread, which scans to the end at once if nobody asks for
+/// the total.
+#[test]
+fn what_only_one_thread_may_write_equals_a_plain_loop() {
+    let len = 5 * chunk_length::<ops::Filter<[u16; 2]>>() + 7;
+    let values: Vec<[u16; 2]> = (0..len as u64).map(|i| [random(i) as u16, i as u16]).collect();
+    let flags: Vec<bool> = (0..len as u64).map(|i| !random(!i).is_multiple_of(3)).collect();
+    let expected: Vec<[u16; 2]> =
+        values.iter().zip(&flags).filter_map(|(value, keep)| keep.then_some(*value)).collect();
+    for pool in POOLS.iter() {
+        let mut kept = vec![[0; 2]; expected.len()];
+        let scan = Scanner::cpu().scan(ops::filter());
+        let outputs = arrays::scatter_by_output((&mut kept,));
+        within(pool, || scan.run_into((&flags, &values), outputs)).unwrap();
+        assert!(kept == expected);
     }
 }
 
