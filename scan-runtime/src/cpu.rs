@@ -10,6 +10,7 @@
 
 mod columns;
 mod each;
+mod grouping;
 #[cfg(test)]
 mod hostile;
 mod lanes;
@@ -40,6 +41,7 @@ use crate::{
 };
 pub(crate) use columns::{ColumnValues, scan_columns};
 pub(crate) use each::{TotalsAt, scan_each};
+use grouping::Grouping;
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
@@ -100,6 +102,8 @@ pub(crate) struct How<'a, Op: ScanOp> {
     pub(crate) total: bool,
     /// What counts the elements that are done, if anything does. Of few elements nothing does.
     pub(crate) watch: Option<&'a Watch<'a>>,
+    /// Whether the bits of rounded results may depend on the number of threads.
+    pub(crate) any_grouping: bool,
 }
 
 /// Scans `len` elements, and gives the total, if `total` asks for it: the carry after the last element, or without
@@ -113,7 +117,7 @@ pub(crate) struct How<'a, Op: ScanOp> {
 #[inline(always)]
 pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
-    How { kind, order, initial_value, heads, total, watch }: How<'_, Op>,
+    How { kind, order, initial_value, heads, total, watch, any_grouping }: How<'_, Op>,
     memory: M,
     len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
@@ -124,12 +128,18 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     if len == 0 {
         return Ok(initial_value.copied());
     }
-    if len <= chunk_length::<Op>() {
+    // What one thread scans by hand needs no chunks, unless somebody looks at the carry or at the progress.
+    let is_one_row = || {
+        let by_hand = loops.is_by_hand() || (any_grouping && loops.takes_longer_with_sums());
+        by_hand && order == Order::Forward && heads.is_none() && !total && watch.is_none() && threads() == 1
+    };
+    if len <= chunk_length::<Op>() || is_one_row() {
         // SAFETY: the caller vouches for the elements.
         return unsafe { loops.scan_short(kind, order, heads, len, initial_value, total) };
     }
     let initial_value = begin(op, initial_value.copied());
-    Job { goal: Goal::Scan(kind), order, heads, initial_value, watch, ..Job::new(loops, len) }.run()
+    let job = Job { goal: Goal::Scan(kind), order, heads, initial_value, total, watch, ..Job::new(loops, len) };
+    if any_grouping { job.by_any_grouping() } else { job }.run()
 }
 
 /// Folds `before` and `len` elements in this order: bit for bit the total of a scan. `None` of no elements without
@@ -149,20 +159,76 @@ pub(crate) unsafe fn reduce<Op: ScanOp>(
     if order == Order::Reversed {
         let kind = ScanKind::Inclusive;
         let initial_value = before.as_ref();
-        let how = How { kind, order, initial_value, heads: None, total: true, watch };
+        let how = How { kind, order, initial_value, heads: None, total: true, watch, any_grouping: false };
         // SAFETY: the caller vouches for the elements; results have no memory.
         return unsafe { scan_in(op, how, Both { input, output: Unwritten }, len) };
     }
-    // Loops over vector registers, which need a pointer, write nothing either.
-    let memory = Both { input, output: std::ptr::dangling_mut::<Op::Output>() };
-    let loops = Loops::new(op, memory, len, true);
-    let before = begin(op, before);
     if len <= chunk_length::<Op>() && watch.is_none() {
-        // A job takes longer than many a short segment.
         // SAFETY: the caller vouches for the elements.
-        return caught(op, || unsafe { loops.fold_first(0..len, before) });
+        return caught(op, || unsafe { reduce_chunk(op, before, input, len) });
     }
-    Job { initial_value: before, watch, ..Job::new(loops, len) }.run()
+    Job { initial_value: begin(op, before), watch, ..Job::new(folding(op, input, len), len) }.run()
+}
+
+/// The loops of a reduction. Those over vector registers need a pointer, and write nothing either.
+#[inline(always)]
+fn folding<Op: ScanOp, R: Reader<Op::Input>>(op: &Op, input: R, len: usize) -> Loops<'_, Op, Both<R, *mut Op::Output>> {
+    Loops::new(op, Both { input, output: std::ptr::dangling_mut::<Op::Output>() }, len, true)
+}
+
+/// As [`reduce`], of a single chunk from the first element to the last, without a job, which takes longer than many a
+/// short segment.
+///
+/// # Safety
+///
+/// As [`reduce`].
+#[inline(always)]
+unsafe fn reduce_chunk<Op: ScanOp>(
+    op: &Op,
+    before: Option<Op::Carry>,
+    input: impl Reader<Op::Input>,
+    len: usize,
+) -> Option<Op::Carry> {
+    // SAFETY: the caller vouches for the elements.
+    unsafe { folding(op, input, len).fold_first(0..len, begin(op, before)) }
+}
+
+/// Reduces segments one after the other, each as [`reduce`] does, from the carry that `before` gives for its index.
+/// `of_nothing` gives the result of a segment without elements and without a carry.
+///
+/// # Safety
+///
+/// The memory is valid for reads of the elements of all segments.
+#[allow(clippy::too_many_arguments, reason = "what `reduce` has, and two more")]
+pub(crate) unsafe fn reduce_each<Op: ScanOp>(
+    op: &Op,
+    order: Order,
+    segments: impl Iterator<Item = (usize, Range<usize>)>,
+    before: impl Fn(usize) -> Option<Op::Carry>,
+    of_nothing: impl Fn(usize) -> Result<Op::Output, Error>,
+    input: impl Reader<Op::Input>,
+    watch: Option<&Watch<'_>>,
+    results: &mut Vec<Op::Output>,
+) -> Result<(), Error> {
+    caught(op, || {
+        for (index, segment) in segments {
+            let (len, before) = (segment.len(), before(index));
+            // SAFETY: the caller vouches for the elements.
+            let total = unsafe {
+                let input = input.skip(segment.start);
+                // What follows takes longer than many a short segment.
+                match order {
+                    Order::Forward if len <= chunk_length::<Op>() && watch.is_none() => {
+                        reduce_chunk(op, before, input, len)
+                    }
+                    _ => reduce(op, order, before, input, len, watch)?,
+                }
+            };
+            watch.map_or(Ok(()), Watch::check)?;
+            results.push(total.map_or_else(|| of_nothing(index), |total| Ok(op.project(total)))?);
+        }
+        Ok(())
+    })?
 }
 
 /// Makes an output of a carry.
@@ -217,7 +283,11 @@ struct Job<'a, Op: ScanOp, M> {
     /// What tells where it restarts, if it does.
     heads: Option<&'a Heads<'a>>,
     initial_value: Option<Op::Carry>,
+    /// Whether anybody asks for the carry after all elements.
+    total: bool,
     watch: Option<&'a Watch<'a>>,
+    /// How chunks are scanned, where that is found by timing them.
+    grouping: Option<Grouping>,
     carry: UnsafeCell<Option<Op::Carry>>,
     slots: Vec<UnsafeCell<MaybeUninit<Known<Op>>>>,
 }
@@ -241,7 +311,48 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
     /// A reduction.
     fn new(loops: Loops<'a, Op, M>, len: usize) -> Self {
         let (goal, order, carry) = (Goal::Fold, Order::Forward, UnsafeCell::new(None));
-        Job { loops, len, goal, order, heads: None, initial_value: None, watch: None, carry, slots: Vec::new() }
+        let (heads, initial_value, watch, grouping) = (None, None, None, None);
+        let (total, slots) = (true, Vec::new());
+        Job { loops, len, goal, order, heads, initial_value, total, watch, grouping, carry, slots }
+    }
+
+    /// The same, but results may depend on the number of threads.
+    fn by_any_grouping(mut self) -> Self {
+        match self.loops.takes_longer_with_sums() && !self.total {
+            true => self.loops = self.loops.by_hand(),
+            false => self.grouping = self.loops.needs_sums().then(Grouping::new),
+        }
+        self
+    }
+
+    /// Scans a range the way that takes less time, and gives what stands after it.
+    ///
+    /// # Safety
+    ///
+    /// The range is in bounds, and no other thread touches it.
+    #[inline(never)]
+    unsafe fn step_by_any_grouping(
+        &self,
+        grouping: &Grouping,
+        kind: ScanKind,
+        range: Range<usize>,
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
+        let by_hand = self.loops.by_hand();
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match grouping.is_by_hand() {
+                Some(true) => by_hand.step(kind, range, before),
+                None if range.start > 0 && range.len() > grouping::TRIAL => {
+                    let middle = range.start + grouping::TRIAL;
+                    let trial = || by_hand.step(kind, range.start..middle, before);
+                    let before = grouping.timed(true, grouping::TRIAL, trial);
+                    let rest = middle..range.end;
+                    grouping.timed(false, rest.len(), || self.loops.step(kind, rest, before))
+                }
+                _ => self.loops.step(kind, range, before),
+            }
+        }
     }
 
     #[inline(never)]
@@ -272,7 +383,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
             match (self.heads, self.goal) {
                 (_, Goal::Scan(kind)) if self.order == Order::Reversed => self.scan_back(kind, range, before),
                 (Some(heads), Goal::Scan(kind)) => self.scan_segments(kind, heads, range, before),
-                (None, Goal::Scan(kind)) => self.loops.step(kind, range, before),
+                (None, Goal::Scan(kind)) => match &self.grouping {
+                    Some(grouping) => self.step_by_any_grouping(grouping, kind, range, before),
+                    None => self.loops.step(kind, range, before),
+                },
                 (_, Goal::Fold) if range.start == 0 || self.loops.folds_by_steps() => {
                     self.loops.fold_first(range, before)
                 }
@@ -337,6 +451,27 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
         self.count(range.len());
     }
 
+    unsafe fn step_to_end(&self, rest: Range<usize>) -> bool {
+        let by_hand = self.loops.is_by_hand() || self.grouping.as_ref().is_some_and(|g| g.is_by_hand() == Some(true));
+        match self.goal {
+            Goal::Scan(kind)
+                if by_hand
+                    && self.order == Order::Forward
+                    && self.heads.is_none()
+                    && self.watch.is_none()
+                    && !self.total =>
+            {
+                // SAFETY: see above. As one row, of whose carry the loop leaves out what no result needs.
+                unsafe {
+                    let before = (*self.carry.get()).as_ref();
+                    self.loops.scan_rows(kind, self.order, rest.len(), rest, before, false);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
     unsafe fn step_into_slot(&self, index: usize, range: Range<usize>) {
         // SAFETY: see above.
         unsafe {
@@ -381,7 +516,12 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
                 (_, Goal::Scan(kind)) if self.order == Order::Reversed => {
                     _ = self.scan_back(kind, range.clone(), before)
                 }
-                (None, Goal::Scan(kind)) => self.loops.finish(kind, range.clone(), before),
+                (None, Goal::Scan(kind)) => match &self.grouping {
+                    Some(grouping) if grouping.is_by_hand() == Some(true) => {
+                        self.loops.by_hand().finish(kind, range.clone(), before)
+                    }
+                    _ => self.loops.finish(kind, range.clone(), before),
+                },
                 (Some(heads), Goal::Scan(kind)) => _ = self.scan_segments(kind, heads, range.clone(), before),
             }
         }

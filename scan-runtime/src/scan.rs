@@ -38,6 +38,8 @@ pub(crate) struct Options<Op: ScanOp> {
     pub(crate) layouts: Layouts,
     /// Receives the progress of runs over host memory.
     pub(crate) progress: Option<Progress>,
+    /// Whether bits may depend on the side, the number of threads, and the run.
+    pub(crate) any_grouping: bool,
     /// By which calls over host memory choose between a GPU and the CPU, if they do.
     #[cfg(feature = "cuda")]
     pub(crate) estimate: Option<Estimate>,
@@ -109,6 +111,7 @@ impl<Op: ScanOp> Clone for Options<Op> {
             reduction: self.reduction,
             layouts: self.layouts,
             progress: self.progress.clone(),
+            any_grouping: self.any_grouping,
             #[cfg(feature = "cuda")]
             estimate: self.estimate,
         }
@@ -203,6 +206,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
             reduction: R::FOLDS.then(Reduction::default),
             layouts: Layouts::default(),
             progress: None,
+            any_grouping: false,
         };
         Scan { options, of: PhantomData }
     }
@@ -222,6 +226,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
             includes_initial: false,
             layouts: Layouts::default(),
             progress: None,
+            any_grouping: false,
         };
         Scan { options, of: PhantomData }
     }
@@ -318,7 +323,7 @@ impl<Op: ScanOp> Scan<Op> {
 
     /// Allows only algorithms that give the same results in every run, also where floats are rounded. The default is
     /// deterministic except where the [plan](Scan::plan) uses look-back, which it never does on compute capability 9.0
-    /// and later with 160 KiB of shared memory for a block. The CPU is always deterministic.
+    /// and later with 160 KiB of shared memory for a block. The CPU is deterministic, too.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -329,7 +334,8 @@ impl<Op: ScanOp> Scan<Op> {
     /// ```
     pub fn deterministic(mut self) -> Self {
         self.options.overrides.get_or_insert_default().deterministic = true;
-        self.with_any_grouping(false)
+        self.options.any_grouping = false;
+        self
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something; what was asked for
@@ -499,10 +505,13 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
 
 /// The side of calls over host memory.
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
-    /// Allows results whose last bits differ from run to run, where floats are rounded: the CPU then runs calls over
+    /// Allows results whose last bits differ from run to run, where floats are rounded. The CPU then runs calls over
     /// host memory whose kernels must still be compiled, as it does without being asked where both sides give the same
-    /// bits ([`HostMemory::Faster`](crate::HostMemory::Faster)). It groups elements in another way than the kernels. Of
-    /// this and [`deterministic`](Scan::deterministic), the last call counts.
+    /// bits ([`HostMemory::Faster`](crate::HostMemory::Faster)): it groups elements in another way than the kernels. And
+    /// one thread of it takes no longer for a scan than the plain loop. Without `any_grouping` it also folds each chunk,
+    /// so that bits do not depend on the number of threads, which takes up to twice the time for operators that cost
+    /// much, such as Welford's. Of this and [`deterministic`](Scan::deterministic), the last
+    /// call counts.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -515,17 +524,7 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
         if let Some(overrides) = &mut self.options.overrides {
             overrides.deterministic = false;
         }
-        self.with_any_grouping(true)
-    }
-
-    #[cfg_attr(not(feature = "cuda"), expect(unused_mut, reason = "there is one side"))]
-    fn with_any_grouping(mut self, any_grouping: bool) -> Self {
-        #[cfg(feature = "cuda")]
-        {
-            self.options.estimate = self.options.estimate.map(|estimate| estimate.with_any_grouping(any_grouping));
-        }
-        #[cfg(not(feature = "cuda"))]
-        let _ = any_grouping;
+        self.options.any_grouping = true;
         self
     }
 }

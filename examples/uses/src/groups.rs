@@ -15,7 +15,8 @@
 //! The order is made once for all columns of a table, and for any operator: sums, maxima, filters. The loop is hard to
 //! beat for as few groups as fit a cache. The sort alone costs more, and both reads and writes in the order are anywhere
 //! in memory, where the loop goes straight through both: on a CPU a sum in a given order takes four to five times the
-//! loop, and ten to twelve times with the sort. A GPU has no such loop.
+//! loop, and ten to twelve times with the sort. It cannot take less: to copy the values in that order takes 2.7 times
+//! the loop, and to copy the results back takes as much again. A GPU has no such loop.
 //!
 //! Sources: G. E. Blelloch, *Prefix Sums and Their Applications*, 1990 (segments); pandas' `groupby(key).cumsum()` and
 //! the window functions of SQL, `SUM(x) OVER (PARTITION BY key ORDER BY …)`.

@@ -57,6 +57,8 @@ impl ScanOp for AtOrAbove {
     fn combine(a: Counts, b: Counts) -> Counts {
         add(a, b)
     }
+    // Inlined into the loop, so that the counts stay in vector registers.
+    #[inline(always)]
     fn append(&self, counts: Counts, x: f32) -> Counts {
         let mut after = counts;
         for level in 0..LEVELS {

@@ -133,7 +133,7 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
         // SAFETY: the caller vouches for the range.
         let loops =
             Loops::new(self.loops.op, unsafe { self.memory.skip(range.start) }, len, self.order == Order::Forward);
-        let (goal, order, watch) = (Goal::Scan(self.kind), self.order, self.watch);
-        Job { goal, order, initial_value: before, watch, ..Job::new(loops, len) }.run()
+        let (goal, order, watch, total) = (Goal::Scan(self.kind), self.order, self.watch, self.totals.is_some());
+        Job { goal, order, initial_value: before, total, watch, ..Job::new(loops, len) }.run()
     }
 }

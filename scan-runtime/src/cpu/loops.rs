@@ -9,7 +9,8 @@
 //!
 //! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
 //! chunk`, the chunk folded by blocks (of a machine, by longer ones), however the chunk was done: so the grouping of
-//! floats depends on nothing but the position.
+//! floats depends on nothing but the position. Where the caller allows any grouping, rounded states go by hand as well,
+//! small ones if that takes less time ([`grouping`](super::grouping)).
 
 use std::ops::Range;
 
@@ -88,6 +89,8 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
     machine: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
+    /// Whether chunks go by hand though another grouping gives other bits.
+    goes_by_hand: bool,
     /// The loops over vector registers, the [neutral value](Vectorized::neutral), and all elements.
     vectorized: Option<(Vectorized<Op>, Op::State, Places<Op>)>,
 }
@@ -107,7 +110,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         };
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = len <= chunk_length::<Op>() || !op.rounds() || !any_floats(&[Op::State::layout, Op::Carry::layout]);
-        Loops { op, memory, start, machine: op.is_machine(), exact, vectorized }
+        Loops { op, memory, start, machine: op.is_machine(), exact, goes_by_hand: false, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
@@ -159,8 +162,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     }
 
     /// Whether each range is scanned by the loop that one writes by hand, or with the same bits.
-    pub(super) fn goes_by_hand(&self) -> bool {
-        self.exact && self.vectorized.is_none()
+    pub(super) fn is_by_hand(&self) -> bool {
+        (self.exact || self.goes_by_hand) && self.vectorized.is_none()
     }
 
     /// Scans a range of up to 64 elements by registers, from the carry `before`. At element `i` the scan begins anew
@@ -217,6 +220,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // Joining the blocks of a machine costs more than waiting for one after the other.
             (true, true) => range.len(),
             (true, false) => MACHINE_BLOCK,
+            // So does joining those of large states, such as tables, which the processor adds to in any order.
+            (false, true) if size_of::<Op::State>() > SMALL_BYTES => range.len(),
             (false, true) => EXACT_BLOCK,
             (false, false) => BLOCK,
         };
@@ -262,9 +267,13 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// As [`fold`](Loops::fold).
     #[inline(always)]
     pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::Carry) -> Op::Carry {
-        let at = self.at_hand();
-        // SAFETY: the caller vouches for the range.
-        range.fold(before, |sum, index| self.op.step(sum, unsafe { at.input(index) }))
+        let (at, mut carry) = (self.at_hand(), before);
+        // Not `Iterator::fold`, which copies the carry at each element if it stays in memory, as a table does.
+        for index in range {
+            // SAFETY: the caller vouches for the range.
+            carry = self.op.step(carry, unsafe { at.input(index) });
+        }
+        carry
     }
 
     /// Appends a range to a partial result, element by element.
@@ -274,9 +283,13 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// As [`fold`](Loops::fold).
     #[inline(always)]
     unsafe fn append_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
-        let at = self.at_hand();
-        // SAFETY: the caller vouches for the range.
-        range.fold(before, |sum, index| self.op.append(sum, unsafe { at.input(index) }))
+        let (at, mut sum) = (self.at_hand(), before);
+        // A loop, as in `fold_by_hand`.
+        for index in range {
+            // SAFETY: the caller vouches for the range.
+            sum = self.op.append(sum, unsafe { at.input(index) });
+        }
+        sum
     }
 
     /// Folds a range into what stands before it in the same chunk: the same, bit for bit, as [`step_on`](Loops::step_on).
@@ -335,7 +348,9 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                             }
                             Some(sums.alone)
                         }
-                        _ if self.exact => return self.scan_by_hand(kind, Order::Forward, range, Some(before)),
+                        _ if self.exact || self.goes_by_hand => {
+                            return self.scan_by_hand(kind, Order::Forward, range, Some(before));
+                        }
                         (_, Some(before)) if small => match kind {
                             ScanKind::Inclusive => self.scan_by_blocks::<false>(range, before),
                             ScanKind::Exclusive => self.scan_by_blocks::<true>(range, before),
@@ -359,8 +374,33 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// Whether the first chunk goes by blocks like the others. A small state is often a product that soon has no
     /// normal float, and arithmetic with others takes a hundred times as long: a block's own product stays normal.
     fn begins_by_blocks(&self, range: &Range<usize>) -> bool {
-        let small = const { size_of::<Op::State>() <= SMALL_BYTES };
-        small && range.start == 0 && range.len() > 1 && !self.exact && !self.machine && self.vectorized.is_none()
+        range.start == 0 && range.len() > 1 && self.goes_by_blocks()
+    }
+
+    /// The same, but chunks go by hand.
+    pub(super) fn by_hand(&self) -> Self {
+        Loops { goes_by_hand: true, ..*self }
+    }
+
+    /// Whether chunks are scanned with their own sum beside the plain loop, which takes longer, but where results are
+    /// not written.
+    pub(super) fn takes_longer_with_sums(&self) -> bool {
+        !self.has_small_states() && self.needs_sums()
+    }
+
+    /// Whether chunks are folded as well, so that the grouping does not depend on the number of threads.
+    pub(super) fn needs_sums(&self) -> bool {
+        !self.exact && !self.goes_by_hand && self.vectorized.is_none()
+    }
+
+    /// Whether chunks are scanned by blocks.
+    fn goes_by_blocks(&self) -> bool {
+        self.has_small_states() && self.needs_sums()
+    }
+
+    /// Whether the carry is a state so small that blocks may be worth while.
+    fn has_small_states(&self) -> bool {
+        size_of::<Op::State>() <= SMALL_BYTES && !self.machine
     }
 
     /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing.
@@ -396,7 +436,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if size_of::<Op::State>() <= SMALL_BYTES && !self.machine || self.exact || self.vectorized.is_some() {
+            if self.has_small_states() || self.exact || self.goes_by_hand || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
                 self.scan_rows(kind, Order::Forward, range.len(), range, before.as_ref(), false);

@@ -57,6 +57,10 @@ pub(super) trait Chunks: Sync {
     /// must be the same, bit for bit, as by folding and joining.
     unsafe fn step(&self, range: Range<usize>);
 
+    /// Scans all elements from here on at once, if nothing else than their results is needed: neither a prefix, as the
+    /// carry, nor their number on the way. Whether it has done so.
+    unsafe fn step_to_end(&self, rest: Range<usize>) -> bool;
+
     /// As [`step`](Chunks::step), but stores the prefix after the chunk in its slot, and leaves the carry unchanged.
     unsafe fn step_into_slot(&self, index: usize, range: Range<usize>);
 
@@ -109,7 +113,8 @@ pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     // SAFETY: this thread is the only one, and the range is in bounds.
     if threads <= 1 || !unsafe { chunks.gains_by(threads, first * chunk..len, element) } {
         for index in first..count {
-            if chunks.is_stopped() {
+            // SAFETY: as above, of all chunks that are left.
+            if chunks.is_stopped() || unsafe { chunks.step_to_end(index * chunk..len) } {
                 return;
             }
             step(chunks, index);

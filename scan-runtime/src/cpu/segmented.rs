@@ -121,8 +121,7 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
             let before = begin(self.op, before.copied());
             // Nothing needs a carry before the first element, if the scan begins there.
             let first = if order == Order::Forward { 1 } else { (1 << (GROUP - 1)) >> GROUP.saturating_sub(len) };
-            let carry =
-                if len > GROUP { None } else { self.any_order().or(self.start.filter(|_| self.goes_by_hand())) };
+            let carry = if len > GROUP { None } else { self.any_order().or(self.start.filter(|_| self.is_by_hand())) };
             // SAFETY: the caller vouches for the elements.
             unsafe {
                 match carry {
@@ -154,7 +153,7 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
         // plain loop, or does not matter.
         let begun = match self.any_order() {
             Some(identity) => Some(before.unwrap_or(identity)),
-            None if self.goes_by_hand() || order == Order::Reversed => before,
+            None if self.is_by_hand() || order == Order::Reversed => before,
             None => None,
         };
         let mut rest = range.clone();

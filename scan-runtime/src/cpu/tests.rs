@@ -11,8 +11,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Needs, loops::chunk_length};
 use crate::{
-    __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element,
-    scan_op, time_limit::TimeLimit,
+    __private::bytes_of, Axis, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, arrays, heads::Heads, ops,
+    scan_element, scan_op, time_limit::TimeLimit,
 };
 use scan_codegen::OutputsOf;
 
@@ -549,6 +549,57 @@ fn floats_are_the_same_with_any_number_of_threads() {
     always_the_same(Long, |i| [unit(i); 5], [0.1; 5]);
     #[cfg(feature = "half")]
     always_the_same(ops::sum::<half::bf16>(), |i| half::bf16::from_f64(unit(i)), half::bf16::ONE);
+}
+
+#[test]
+fn one_thread_scans_large_states_by_the_plain_loop_if_any_grouping_will_do() {
+    let len = 9 * chunk_length::<Long>() + 100;
+    let x: Vec<[f64; 5]> = (0..len as u64).map(|i| [random(i) as f64 / u64::MAX as f64 - 0.5; 5]).collect();
+    for kind in KINDS {
+        let scan = || scan_of(&Scanner::cpu(), Long, kind, None);
+        let run = |scan: Scan<Long>| within(&POOLS[0], || bits(&scan.run(&x).unwrap()));
+        let expected = bits(&by_hand(&Long, kind, None, &x, &vec![false; len]));
+        assert!(run(scan().any_grouping()) == expected, "{kind:?}");
+        let deterministic = run(scan());
+        assert!(deterministic != expected, "{kind:?}: the grouping does not show");
+        assert!(run(scan().any_grouping().deterministic()) == deterministic, "{kind:?}");
+    }
+}
+
+#[test]
+fn any_grouping_of_small_states_changes_the_last_bits_alone() {
+    let unit = |i: u64| random(i) as f32 / u64::MAX as f32 - 0.5;
+    let len = 20 * chunk_length::<Rounded>() + 100;
+    let x: Vec<Map<f32>> = (0..len as u64).map(|i| Map { a: 0.5 + 0.4 * unit(i), b: unit(!i) }).collect();
+    for kind in KINDS {
+        let expected = by_hand(&Rounded, kind, None, &x, &vec![false; len]);
+        for pool in POOLS.iter() {
+            let scan = scan_of(&Scanner::cpu(), Rounded, kind, None).any_grouping();
+            let (found, total) = within(pool, || scan.with_total().run(&x)).unwrap();
+            let is_close = |(a, b): (&Map<f32>, &Map<f32>)| (a.b - b.b).abs() < 1e-5;
+            assert_eq!(found.iter().zip(&expected).position(|pair| !is_close(pair)), None, "{kind:?}");
+            let last = by_hand(&Rounded, ScanKind::Inclusive, None, &x, &vec![false; len])[len - 1];
+            assert!(total.is_some_and(|total| is_close((&total, &last))), "{kind:?}");
+        }
+    }
+}
+
+/// Items that are not stored as a whole are written by one thread, which scans to the end at once if nobody asks for
+/// the total.
+#[test]
+fn what_only_one_thread_may_write_equals_a_plain_loop() {
+    let len = 5 * chunk_length::<ops::Filter<[u16; 2]>>() + 7;
+    let values: Vec<[u16; 2]> = (0..len as u64).map(|i| [random(i) as u16, i as u16]).collect();
+    let flags: Vec<bool> = (0..len as u64).map(|i| !random(!i).is_multiple_of(3)).collect();
+    let expected: Vec<[u16; 2]> =
+        values.iter().zip(&flags).filter_map(|(value, keep)| keep.then_some(*value)).collect();
+    for pool in POOLS.iter() {
+        let mut kept = vec![[0; 2]; expected.len()];
+        let scan = Scanner::cpu().scan(ops::filter());
+        let outputs = arrays::scatter_by_output((&mut kept,));
+        within(pool, || scan.run_into((&flags, &values), outputs)).unwrap();
+        assert!(kept == expected);
+    }
 }
 
 /// A sum of -0.0 is -0.0, whatever loop makes it: nothing is added to the elements but an initial value. What has no

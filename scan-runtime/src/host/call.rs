@@ -237,9 +237,10 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     /// What a scan on the CPU has to know.
     #[inline]
     pub(crate) fn how(&self, total: bool) -> cpu::How<'_, Op> {
-        let Options { kind, order, initial_value, .. } = self.options;
+        let Options { kind, order, initial_value, any_grouping, .. } = self.options;
         let (initial_value, heads) = (initial_value.as_ref(), self.heads.given());
-        cpu::How { kind: *kind, order: *order, initial_value, heads, total, watch: None }
+        let (kind, order, any_grouping) = (*kind, *order, *any_grouping);
+        cpu::How { kind, order, initial_value, heads, total, watch: None, any_grouping }
     }
 
     /// How many segments or columns there are, each of which has an initial value, or a total.

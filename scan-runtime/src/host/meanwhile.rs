@@ -37,7 +37,8 @@ impl<Op: ScanOp> HostCall<'_, Op> {
     pub(super) fn is_for_cpu_meanwhile(&self, device: &CudaDevice, cost: Cost<'_>, compile: bool) -> bool {
         let (Some(estimate), Some(kernels)) = (self.options.estimate, cost.kernels) else { return false };
         let is_short = || self.on_cpu(estimate, cost) < COMPILING;
-        let may_be_here = cost.elements > 0 && estimate.allows_either_side() && !device.stores.no_compiler;
+        let either_side = estimate.same_bits || self.options.any_grouping;
+        let may_be_here = cost.elements > 0 && either_side && !device.stores.no_compiler;
         let is_here =
             may_be_here && is_short() && Needed::are_missing(device, &self.needing(kernels), cost.elements, compile);
         if is_here && compile {

@@ -10,7 +10,6 @@ use super::{
     HostCall,
     call::Wants,
     cost::{Cost, Kernels, bytes},
-    watch::Watch,
 };
 #[cfg(feature = "cuda")]
 use crate::scanner::Engine;
@@ -18,7 +17,7 @@ use crate::{
     Error, ScanOp,
     arrays::{HostInput, HostOutput, Lanes, Never, Shape, Shaped, fields::Lengths},
     call::Totals,
-    cpu::{self, Reader, Writer},
+    cpu::{self, Writer},
     error::expect_len,
     heads::{GROUP, HeadKind, Heads},
     room::room,
@@ -137,20 +136,17 @@ impl<Op: ScanOp> HostCall<'_, Op> {
         }
         let _span = tells_of_calls().then(|| computing::<Op>(work));
         let input = Shared(I::at(&held));
-        let reduced = |index: usize, watch: Option<&Watch<'_>>| {
-            let Range { start, end } = segments[index].clone();
-            // SAFETY: the segment is within the input.
-            let total = unsafe {
-                let at = input.get().skip(start);
-                cpu::reduce(&**op, *order, initial_value(index), at, end - start, watch)?
-            };
-            watch.map_or(Ok(()), Watch::check)?;
-            total.map_or_else(|| of_nothing(index), |total| cpu::project(&**op, total))
-        };
         self.watched(work, |watch| {
-            let of_part = |part: usize| {
-                let segments = part * SHARED..segments.len().min((part + 1) * SHARED);
-                segments.map(|index| reduced(index, watch)).collect::<Result<Vec<_>, _>>()
+            let of_part = |part: usize| -> Result<_, Error> {
+                let part = part * SHARED..segments.len().min((part + 1) * SHARED);
+                let mut results = Vec::with_capacity(part.len());
+                let segments = part.clone().zip(segments[part].iter().cloned());
+                // SAFETY: the segments are within the input.
+                unsafe {
+                    let input = input.get();
+                    cpu::reduce_each(&**op, *order, segments, initial_value, of_nothing, input, watch, &mut results)?;
+                }
+                Ok(results)
             };
             let parts = cpu::try_map(segments.len().div_ceil(SHARED), of_part)?;
             let mut results = room(segments.len())?;

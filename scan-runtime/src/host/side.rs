@@ -27,9 +27,7 @@ pub(crate) struct Estimate {
     /// The nanoseconds that a thread takes for an element.
     nanoseconds: f32,
     /// Whether both sides give the same bits.
-    same_bits: bool,
-    /// Whether the caller allows bits that depend on the side.
-    any_grouping: bool,
+    pub(super) same_bits: bool,
 }
 
 impl Sides {
@@ -102,17 +100,7 @@ const SHARED: f64 = 0.73;
 impl Estimate {
     fn of(instructions: u64) -> Self {
         let nanoseconds = 0.11 * (instructions as f32).powf(0.88);
-        Estimate { nanoseconds, same_bits: false, any_grouping: false }
-    }
-
-    /// The same where the caller allows bits that depend on the side, or does not.
-    pub(crate) fn with_any_grouping(self, any_grouping: bool) -> Self {
-        Estimate { any_grouping, ..self }
-    }
-
-    /// Whether the side may differ from run to run.
-    pub(super) fn allows_either_side(self) -> bool {
-        self.same_bits || self.any_grouping
+        Estimate { nanoseconds, same_bits: false }
     }
 
     /// The microseconds for so many elements: on one thread, or on `threads` of them that make `passes` over them.

@@ -74,9 +74,15 @@ struct Bench {
 
 impl Visitor for Bench {
     fn visit<Op: Example>(&mut self, name: &str) {
-        if self.wants(name) {
-            let input = Op::input(MOST);
-            self.flat(name, [Op::new(), Op::new()], &input, |ours, loops| compare(ours, loops, Op::tolerance()));
+        let scan = || Scanner::cpu().scan(Op::new());
+        let mut rows = vec![(name.to_owned(), scan())];
+        if Op::State::layout().has_floats() {
+            rows.push((format!("{name}, any grouping"), scan().any_grouping()));
+        }
+        rows.retain(|(name, _)| self.wants(name));
+        let input = if rows.is_empty() { Vec::new() } else { Op::input(MOST) };
+        for (name, scan) in rows {
+            self.flat(&name, scan, Op::new(), &input, |ours, loops| compare(ours, loops, Op::tolerance()));
         }
     }
 }
@@ -99,11 +105,12 @@ impl Bench {
         let rules = include_str!("../../../examples/tokenizer/rust.automaton");
         let rows = automaton::Automaton::read(rules)?.rows;
         let text: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MOST).collect();
-        let lexers = [0, 1].map(|_| lexer::Lexer { rows: rows.clone() });
+        let lexer = || lexer::Lexer { rows: rows.clone() };
         if self.wants("lexer of a file") {
-            self.flat("lexer of a file", lexers.clone(), &text, |ours, loops| compare(ours, loops, 0.0));
+            let scan = Scanner::cpu().scan(lexer());
+            self.flat("lexer of a file", scan, lexer(), &text, |ours, loops| compare(ours, loops, 0.0));
         }
-        self.reductions(lexers, &text);
+        self.reductions([lexer(), lexer()], &text);
         Ok(())
     }
 
@@ -111,11 +118,11 @@ impl Bench {
     fn flat<Op: ScanOp>(
         &mut self,
         name: &str,
-        [op, of_loop]: [Op; 2],
+        scan: Scan<Op>,
+        of_loop: Op,
         input: &[Op::Input],
         same: impl Fn(&[Op::Output], &[Op::Output]) -> Result<(), String>,
     ) {
-        let scan = Scanner::cpu().scan(op);
         let places = Outputs::of(&scan, input);
         places.check(name, &mut self.failed, |output| plain_loop(&of_loop, input, output), same);
         let ours = |len: usize| ours_once(&scan, black_box(&input[..len]), black_box(places.first(len)));

@@ -53,6 +53,35 @@ fn gather_and_scatter_equal_a_plain_loop() {
     }
 }
 
+/// The CPU reads gathered items where they are: by vector registers or not, from the first element on or from another.
+#[test]
+fn gathered_items_are_read_as_those_of_a_slice() {
+    let scanner = Scanner::cpu();
+    let len = 300_000;
+    let at: Vec<u32> = places(len, len + 3).into_iter().map(|place| place as u32).collect();
+    let values: Vec<i32> = (0..len as u64 + 3).map(|i| mixed(i) as i32).collect();
+    let slice: Vec<i32> = at.iter().map(|&place| values[place as usize]).collect();
+    let items = || gather(&values, &at);
+    let (sums, largest) = (scanner.scan(ops::sum()), scanner.reduce(ops::max()));
+    assert!(sums.run(items()).unwrap() == sums.run(&slice).unwrap(), "a scan");
+    assert_eq!(largest.run(items()).unwrap(), largest.run(&slice).unwrap());
+    // Results that are scattered are held part by part.
+    let (mut scattered, mut expected) = (vec![0; len], vec![0; len]);
+    let order: Vec<u32> = (0..len as u32).rev().collect();
+    sums.run_into(items(), scatter(&mut scattered, &order)).unwrap();
+    sums.run_into(&slice, scatter(&mut expected, &order)).unwrap();
+    assert!(scattered == expected, "scattered results");
+    let offsets = [0, 1, 40, 90, 200_000, len];
+    let segments = largest.by_offsets(&offsets);
+    assert_eq!(segments.run(items()).unwrap(), segments.run(&slice).unwrap());
+    let segments = sums.by_offsets(&offsets).init_each(&[1, 2, 3, 4, 5]);
+    assert!(segments.run(items()).unwrap() == segments.run(&slice).unwrap(), "segments with initial values");
+    for axis in [0, 1] {
+        let columns = sums.along(Axis::of(&[300, 1_000], axis).unwrap());
+        assert!(columns.run(items()).unwrap() == columns.run(&slice).unwrap(), "along axis {axis}");
+    }
+}
+
 #[test]
 fn the_last_item_scattered_to_a_place_stays() {
     let (scanner, mut results) = (Scanner::cpu(), [0; 3]);
@@ -491,6 +520,20 @@ fn negative_places_are_in_no_array() {
     let error = scan.run_into((&[0, 1, -2, 3], &numbers), scatter_by_output((&mut sums,))).unwrap_err();
     assert!(matches!(error, Error::ComputedIndex { array: 1, element: 2, index: -2, len: 4 }), "{error}");
     assert_eq!(sums, [1, 3, 10, 10]);
+}
+
+#[test]
+fn a_place_out_of_range_is_found_wherever_it_stands() {
+    let scan = Scanner::cpu().scan(ops::sum::<u32>());
+    let (values, mut places) = ([1; 150], [149_u32; 150]);
+    assert_eq!(scan.run(gather(&values, &places)).unwrap()[149], 150);
+    for wrong in [0, 63, 64, 130, 149] {
+        places[wrong] = 150;
+        let error = scan.run(gather(&values, &places)).unwrap_err();
+        let is_found = |position| position == wrong;
+        assert!(matches!(error, Error::IndexOutOfBounds { position, index: 150, .. } if is_found(position)), "{error}");
+        places[wrong] = 0;
+    }
 }
 
 #[test]

@@ -118,6 +118,10 @@ impl Chunks for Model {
         unreachable!("the chunks that one thread does alone are not modelled");
     }
 
+    unsafe fn step_to_end(&self, _: Range<usize>) -> bool {
+        false
+    }
+
     unsafe fn step_into_slot(&self, index: usize, _: Range<usize>) {
         self.scan(index, self.carry());
         self.set_slot(index, Known::After(index + 1));
