@@ -86,9 +86,9 @@ pub fn plan_last_results(
     check_arrays(operator, &spec)?;
     let usable = limits.usable()?;
     let room = usable.shared_bytes_per_block;
-    let least = COUNT_BYTES * WARP;
-    if needs_counts(segments) && room < least {
-        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: room.into(), least: least.into() });
+    let min = COUNT_BYTES * WARP;
+    if needs_counts(segments) && room < min {
+        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: room.into(), min: min.into() });
     }
     let threads =
         THREADS.min(usable.threads_per_block).min(if needs_counts(segments) { room / COUNT_BYTES } else { THREADS });

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     array_kind::ArrayKind,
-    constants::{MOST_THREADS, WARP, WORD},
+    constants::{MAX_THREADS, WARP, WORD},
     error::{PlanError, RenderError},
     kernel_role::KernelRole,
     last_results::LastResultsWords,
@@ -78,12 +78,12 @@ pub fn plan_range_reduction(
     check_arrays(operator, &spec)?;
     let value = limits.shared_bytes_per_block;
     // The kernel also declares a word for each warp.
-    let room = value.saturating_sub(MOST_THREADS / WARP * WORD);
+    let room = value.saturating_sub(MAX_THREADS / WARP * WORD);
     let of_block = DeviceLimits { shared_bytes_per_block: room, ..*limits };
     let block = plan_reduction(operator, initial_value, &of_block, Reduction::Coarsened)?;
     if block.threads < WARP {
-        let least = u64::from((block.run + 1) * WARP + WORD) * operator.state.size as u64;
-        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: value.into(), least });
+        let min = u64::from((block.run + 1) * WARP + WORD) * operator.state.size as u64;
+        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: value.into(), min });
     }
     let zipped = Zipped::of(operator, &spec, |_| 0);
     Ok(RangeReductionPlan { device: *limits, spec, positions, block, zipped })

@@ -5,7 +5,7 @@ use crate::{
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{LARGE, MOST_REGISTER_BYTES, Overrides, Plan, Plans, plan},
+    plan::{LARGE, MAX_REGISTER_BYTES, Overrides, Plan, Plans, plan},
     spec::ScanSpec,
     strategy::{BlockScan, Strategy},
 };
@@ -42,7 +42,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     let bytes = len.saturating_mul(widest);
     let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
     // Runs in registers are for small elements.
-    let block = if operator.largest_element() <= MOST_REGISTER_BYTES {
+    let block = if operator.largest_element() <= MAX_REGISTER_BYTES {
         BlockScan::in_registers()
     } else {
         BlockScan::SHARED_RUNS

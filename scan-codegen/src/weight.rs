@@ -170,7 +170,7 @@ pub(crate) struct Weight {
 impl Weights {
     /// Of an operator whose functions stand at so many places of a kernel each, and are to have no more instructions there.
     pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
-        let most = |places: u64| u64::from(written_out) / places.max(1);
+        let max = |places: u64| u64::from(written_out) / places.max(1);
         let all = || op.functions.iter().chain(&op.helpers);
         let mut helpers: Vec<Weight> = Vec::new();
         for (index, helper) in op.helpers.iter().enumerate() {
@@ -178,9 +178,9 @@ impl Weights {
                 function.calls.iter().filter(|(callee, _)| *callee == index).map(|(_, times)| *times).sum::<u64>()
             };
             let calls = all().map(times).fold(0, u64::saturating_add).max(1);
-            helpers.push(Weight::of(helper, &helpers, most(places.elements) / calls));
+            helpers.push(Weight::of(helper, &helpers, max(places.elements) / calls));
         }
-        let weight = |function| Weight::of(function, &helpers, most(places.of(function)));
+        let weight = |function| Weight::of(function, &helpers, max(places.of(function)));
         let functions = op.functions.iter().map(weight).collect();
         Weights { functions, helpers }
     }
@@ -209,7 +209,7 @@ impl Weights {
     }
 
     /// The most inputs for which the loop that reduces a run of them is unrolled as a whole.
-    pub(crate) fn most_appended(op: &OpSource) -> u32 {
+    pub(crate) fn max_appended(op: &OpSource) -> u32 {
         let of = |name| Weights::instructions_of(op, name);
         let by_input = by_input(op);
         let input = if op.has(by_input) { of(by_input) } else { of("lift").saturating_add(of("combine")) };
@@ -227,10 +227,10 @@ impl Weights {
     }
 
     /// Instructions for an element of a run, where a call of a function counts for so many at most.
-    fn of_an_element(op: &OpSource, most: u64) -> u64 {
+    fn of_an_element(op: &OpSource, max: u64) -> u64 {
         let weights = Weights::of(op, Places::all(1), u32::MAX);
         let each = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
-            calls_an_element(op, &function.name).saturating_mul(weight.instructions.min(most))
+            calls_an_element(op, &function.name).saturating_mul(weight.instructions.min(max))
         });
         each.fold(0, u64::saturating_add).max(1)
     }
@@ -251,8 +251,8 @@ pub(crate) fn calls_combine(op: &OpSource, places: Places, written_out: u32) -> 
 }
 
 impl Weight {
-    /// The weight of a function whose callees have weights. It is called if it has more instructions than `most`.
-    fn of(function: &FunctionSource, helpers: &[Weight], most: u64) -> Self {
+    /// The weight of a function whose callees have weights. It is called if it has more instructions than `max`.
+    fn of(function: &FunctionSource, helpers: &[Weight], max: u64) -> Self {
         let widest = widest(function);
         let words = function.returns.size.div_ceil(4).max(1) as u64;
         let own = function.uses.iter().map(|(part, times)| instructions(part, widest).saturating_mul(*times));
@@ -265,7 +265,7 @@ impl Weight {
             weight.saturating_mul(*times)
         });
         let instructions = own.chain(called).fold(words, u64::saturating_add);
-        Weight { instructions, called: function.cold || instructions > most.max(CALL), cold: function.cold }
+        Weight { instructions, called: function.cold || instructions > max.max(CALL), cold: function.cold }
     }
 }
 

@@ -231,8 +231,8 @@ trait Play: Drawn {
 
     fn run(program: &Program<Self>, head_source: Option<usize>, random: &mut Random) -> Result<(), Box<dyn Error>> {
         let tile = program.plan.tile as usize;
-        let most = if random.one_in(2) { 40 } else { 4 * tile };
-        let length = 1 + random.below(most);
+        let max = if random.one_in(2) { 40 } else { 4 * tile };
+        let length = 1 + random.below(max);
         let length = length.min(program.plan.max_len as usize);
         let input: Vec<Self::Input> = (0..length).map(|_| Self::input(random)).collect();
         let pattern = PATTERNS[random.below(PATTERNS.len())];

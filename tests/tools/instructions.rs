@@ -99,7 +99,7 @@ fn bound(kinds: &[(String, f64)]) -> (f64, &'static str) {
     let pipes = PIPES
         .iter()
         .map(|(name, instructions)| (instructions.iter().map(|(times, names)| times * count(names)).sum(), *name));
-    pipes.fold(issue, |most, next| if next.0 > most.0 { next } else { most })
+    pipes.fold(issue, |max, next| if next.0 > max.0 { next } else { max })
 }
 
 /// Shared memory and multiprocessors of an H200.

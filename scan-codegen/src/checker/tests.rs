@@ -141,8 +141,8 @@ fn the_declared_shared_memory_is_nearly_what_plans_say() {
                 let slack = shared_memory::slack(Checked { operator: &operator, plan, limits: &limits });
                 // Look-ahead has room for a barrier of each stage that only some kernels have.
                 let barriers = plan.pipeline.map_or(0, |pipeline| 8 * i64::from(pipeline.stages));
-                let most = 128 + 64 + barriers + 2 * plan.state_bytes as i64;
-                assert!((0..=most).contains(&slack), "{slack} bytes: {plan}");
+                let max = 128 + 64 + barriers + 2 * plan.state_bytes as i64;
+                assert!((0..=max).contains(&slack), "{slack} bytes: {plan}");
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::{carry::Carry, segments::Segments};
 ///
 /// NVRTC 13.0 miscompiles larger ones: it reads a value again that a branch has changed meanwhile. If the value is
 /// opaque to it, as in look-ahead, larger ones are correct: `docs/tuning.md#elements-in-registers`.
-pub(crate) const MOST_REGISTER_BYTES: usize = 64;
+pub(crate) const MAX_REGISTER_BYTES: usize = 64;
 
 /// The threads of a block whose runs stay in registers, and the maximum bytes of a run.
 #[derive(Clone, Copy)]
@@ -23,9 +23,9 @@ const fn shape(threads: u32, run_bytes: u32) -> RegisterShape {
     RegisterShape { threads, run_bytes, block_sizes: BlockSizes::of(threads) }
 }
 
-/// A block of `threads` threads, with a text that serves blocks of `most / 2` to `most` threads.
-const fn one_of(threads: u32, most: u32, run_bytes: u32) -> RegisterShape {
-    RegisterShape { threads, run_bytes, block_sizes: BlockSizes { smallest: most / 2, largest: most } }
+/// A block of `threads` threads, with a text that serves blocks of `max / 2` to `max` threads.
+const fn one_of(threads: u32, max: u32, run_bytes: u32) -> RegisterShape {
+    RegisterShape { threads, run_bytes, block_sizes: BlockSizes { smallest: max / 2, largest: max } }
 }
 
 /// The shape if the caller chooses runs in registers: three units of sixteen bytes.
@@ -38,13 +38,13 @@ pub(super) const REGISTER_SHAPE: RegisterShape = shape(256, 48);
 pub(super) const ALONE: [(RegisterShape, u32); 3] =
     [(one_of(256, 512, 16), u32::MAX), (one_of(512, 512, 16), 4096), (shape(512, 48), 6144)];
 
-/// The shape for inputs that one cluster scans at once, for elements of at most [`MOST_CLUSTER_BYTES`].
+/// The shape for inputs that one cluster scans at once, for elements of at most [`MAX_CLUSTER_BYTES`].
 ///
 /// Measured: `docs/tuning.md#short-and-middle-lengths`.
 pub(super) const CLUSTER: RegisterShape = shape(256, 16);
 
 /// The largest elements that a cluster scans.
-pub(super) const MOST_CLUSTER_BYTES: usize = 16;
+pub(super) const MAX_CLUSTER_BYTES: usize = 16;
 
 /// The carries and shapes of several blocks, each with the number of tiles per multiprocessor from which the next one
 /// is used.
@@ -94,7 +94,7 @@ pub(super) const HEAVY_RUN: u64 = 1600;
 
 /// The maximum size of a state with a stand-in for blocks that have not started, in bytes. With larger ones the kernel
 /// would spill registers: `docs/tuning.md#stand-in`.
-pub(super) const MOST_STAND_IN_BYTES: u64 = 32;
+pub(super) const MAX_STAND_IN_BYTES: u64 = 32;
 
 /// The bytes of input and output from which on look-ahead is faster, for elements of `element` bytes: a pipeline must
 /// be filled and drained.

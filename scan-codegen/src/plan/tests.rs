@@ -38,7 +38,7 @@ fn impossible_plans_are_refused_with_the_reason() {
     let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
     let refused = plan(&OpSource { parameters, ..operator_of(4) }, &spec, &DeviceLimits::BASELINE, &overrides);
     assert!(matches!(refused, Err(PlanError::ParametersTooLarge { size: 3073, .. })));
-    assert!(matches!(kogge_stone(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+    assert!(matches!(kogge_stone(4, 48), Err(PlanError::Threads { threads: 48, min: 32, max: 1024 })));
     let exclusive = plan(&operator_of(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
     assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
     let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);

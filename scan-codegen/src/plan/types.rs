@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::{
-    measured::{MOST_STAND_IN_BYTES, loads_packets},
+    measured::{MAX_STAND_IN_BYTES, loads_packets},
     overrides::Request,
     pipeline::{Pipeline, packets},
 };
@@ -163,8 +163,8 @@ impl BlockSizes {
         BlockSizes { smallest: threads, largest: threads }
     }
 
-    pub(super) fn at_most(self, most: u32) -> Self {
-        BlockSizes { smallest: self.smallest.min(most), largest: self.largest.min(most) }
+    pub(super) fn at_most(self, max: u32) -> Self {
+        BlockSizes { smallest: self.smallest.min(max), largest: self.largest.min(max) }
     }
 }
 
@@ -182,7 +182,7 @@ impl Plan {
     pub(super) fn new(request: Request<'_>, strategy: Strategy, block: Block) -> Self {
         let Request { operator, spec, limits, overrides } = request;
         let Block { threads, run, tile, shared_bytes } = block;
-        let most_tiles = match strategy.carry.describe().blocks {
+        let max_tiles = match strategy.carry.describe().blocks {
             Blocks::One | Blocks::Cluster => u64::MAX,
             Blocks::PerTile => limits.blocks_per_grid,
             // Statuses of tiles, and as many of groups, are counted in 32 bits; head padding adds a tile.
@@ -197,7 +197,7 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            max_len: most_tiles.saturating_mul(tile.into()),
+            max_len: max_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
             programmatic: false,
@@ -279,7 +279,7 @@ impl Plan {
     pub(crate) fn stands_in(&self) -> bool {
         self.spec.segments.is_none()
             && self.spec.input_kinds.are_slices()
-            && self.state_bytes <= MOST_STAND_IN_BYTES
+            && self.state_bytes <= MAX_STAND_IN_BYTES
             && self.pipeline.is_some_and(|pipeline| pipeline.group <= 1)
     }
 

@@ -48,7 +48,7 @@ const SMALL_BYTES: usize = 16;
 
 /// Below so many elements, setting up registers costs more than the plain loop; registers hold fewer of eight bytes. What is no
 /// primitive never goes by registers.
-pub(super) const fn least_vector<Op: ScanOp>() -> usize {
+pub(super) const fn min_vector<Op: ScanOp>() -> usize {
     let size = size_of::<Op::State>();
     match size {
         ..8 if size == align_of::<Op::State>() => 32,
@@ -100,7 +100,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
         let vectorized = match memory.places(len) {
-            Some(places) if registers && len >= least_vector::<Op>() => {
+            Some(places) if registers && len >= min_vector::<Op>() => {
                 op.vectorized().zip(identity).map(|(loops, identity)| (loops, loops.neutral(identity), places))
             }
             _ => None,
@@ -128,7 +128,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     #[inline(always)]
     fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State, Places<Op>)> {
         match &self.vectorized {
-            Some((vectorized, neutral, all)) if range.len() >= least_vector::<Op>() => {
+            Some((vectorized, neutral, all)) if range.len() >= min_vector::<Op>() => {
                 Some((vectorized, *neutral, all.part(range)))
             }
             _ => None,
@@ -422,7 +422,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         // SAFETY: the caller vouches for the range, in which the rows are.
         unsafe {
             match self.vectorized {
-                Some((vectorized, neutral, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
+                Some((vectorized, neutral, all)) if order == Order::Forward && row >= min_vector::<Op>() => {
                     let before = before.and_then(|before| self.op.state_of(*before));
                     let rows = all.part(&range);
                     let after = rows_by_registers(self.op, vectorized, kind, rows, row, before, neutral, self.start);
@@ -474,7 +474,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             },
         };
         match vectorized {
-            Some((vectorized, neutral, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
+            Some((vectorized, neutral, all)) if order == Order::Forward && row >= min_vector::<Op>() => {
                 let before = before.and_then(|before| op.state_of(*before));
                 // SAFETY: the caller vouches for the elements.
                 let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, neutral, start) };

@@ -16,7 +16,7 @@ use super::{Outcome, filled, median, sample, with_warp_shuffles};
 const LENGTHS: [u32; 4] = [16, 20, 24, 27];
 const MIDDLE: [u32; 11] = [16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 /// The most bytes of input or output.
-const MOST_BYTES: usize = 2 << 30;
+const MAX_BYTES: usize = 2 << 30;
 /// The most instructions of a function at all its places.
 const WRITTEN_OUT: [u32; 5] = [16384, 4096, 2048, 1024, 512];
 /// Threads of a team and teams of look-ahead, and KiB of a tile.
@@ -218,13 +218,13 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let op = Op::new();
     let element = size_of::<Op::Input>().max(size_of::<Op::Output>());
-    let most = (MOST_BYTES / element).min(1 << LENGTHS[LENGTHS.len() - 1]);
+    let max = (MAX_BYTES / element).min(1 << LENGTHS[LENGTHS.len() - 1]);
     let block = Op::input(REPEATED);
     let checked = Scanner::cpu().scan(op.clone()).run(&block[..CHECKED])?;
-    let input = filled(&stream, &block, most)?;
+    let input = filled(&stream, &block, max)?;
     // SAFETY: it is written before it is read.
-    let mut output = unsafe { stream.alloc::<Op::Output>(most)? };
-    let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
+    let mut output = unsafe { stream.alloc::<Op::Output>(max)? };
+    let bytes = max * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
     let source = op.source();
@@ -234,7 +234,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let (samples, calls) = if asked == Asked::Turns { (3, 4) } else { (SAMPLES, CALLS) };
     let mut row = Vec::new();
     for &log in asked.lengths() {
-        let len = most.min(1 << log);
+        let len = max.min(1 << log);
         let plan = plans.for_len(len as u64);
         let variants = asked.variants(plan, element, kept);
         // All compiled beforehand, at once. Of one alone that tells what NVRTC takes.

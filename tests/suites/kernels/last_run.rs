@@ -95,7 +95,7 @@ fn applications_are_within_the_planned_cost() {
         let emulated = program.verify(&Emulator::new(7), &spans(length)).unwrap();
         let (found, expected) =
             (emulated.counters.applications(), program.plan.cost(length as u64).unwrap().applications());
-        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
+        assert!((expected.min..=expected.max).contains(&found), "{found}, where {expected:?}: {}", program.plan);
     }
 }
 

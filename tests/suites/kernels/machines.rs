@@ -186,7 +186,7 @@ fn applications_are_those_of_the_formulas() {
         let emulated = program.verify(&Emulator::new(7), &inputs(length)).unwrap();
         let cost = program.plan.cost(length as u64).unwrap();
         let (found, expected) = (emulated.counters.applications(), cost.applications());
-        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
+        assert!((expected.min..=expected.max).contains(&found), "{found}, where {expected:?}: {}", program.plan);
     }
 }
 

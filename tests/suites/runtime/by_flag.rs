@@ -18,9 +18,9 @@ fn in_chunks<Op: ScanOp + Clone>(
 ) -> Vec<Op::Output> {
     let (mut results, mut total, mut rest) = (Vec::new(), None, input);
     while !rest.is_empty() {
-        let most = [1, 3, 1_000, 30_000][seed as usize % 4];
+        let max = [1, 3, 1_000, 30_000][seed as usize % 4];
         let chunk;
-        (chunk, rest) = rest.split_at((mixed(seed + rest.len() as u64) as usize % (most + 1)).clamp(1, rest.len()));
+        (chunk, rest) = rest.split_at((mixed(seed + rest.len() as u64) as usize % (max + 1)).clamp(1, rest.len()));
         let scan = total.iter().fold(Scanner::cpu().scan(op.clone()), |scan, total| scan.init(*total));
         let found;
         (found, total) = scan.with_total().run(chunk).unwrap();

@@ -19,10 +19,10 @@ fn keys(len: usize) -> Vec<u32> {
 
 /// Lengths of chunks that make up `len`: some are empty, some have one element.
 fn chunks(len: usize, seed: u64) -> Vec<usize> {
-    let most = [1, 2, 7, 1_000, 30_000][seed as usize % 5];
+    let max = [1, 2, 7, 1_000, 30_000][seed as usize % 5];
     let (mut lengths, mut rest) = (vec![0], len);
     while rest > 0 {
-        let length = (mixed(seed + lengths.len() as u64) as usize % (most + 1)).min(rest);
+        let length = (mixed(seed + lengths.len() as u64) as usize % (max + 1)).min(rest);
         lengths.push(length);
         rest -= length;
     }

@@ -976,16 +976,16 @@ fn lengths_on_device(probes: &mut Vec<Probe>) {
         };
         let run = |program: &Program<AffineU32>| {
             let tile = u64::from(program.plan.tile);
-            let most = (4 * tile + 5).min(program.plan.max_len);
-            let input = inputs::<AffineU32>(most as usize);
+            let max = (4 * tile + 5).min(program.plan.max_len);
+            let input = inputs::<AffineU32>(max as usize);
             let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-            for (run, length) in [0, 1, tile, 2 * tile + 7, most, most + 3, tile - 1, 0].into_iter().enumerate() {
+            for (run, length) in [0, 1, tile, 2 * tile + 7, max, max + 3, tile - 1, 0].into_iter().enumerate() {
                 let emulator = Emulator::new(mixed(run as u64)).limit(LIMIT);
                 let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
                 program.verify_length(&emulator, &input, [(0, 0), (3, 3), (1, 2)][run % 3], (length, length))?;
             }
             // A launch for one tile.
-            program.verify_length(&Emulator::new(1).limit(LIMIT), &input[..tile.min(most) as usize], (0, 0), (0, 0))
+            program.verify_length(&Emulator::new(1).limit(LIMIT), &input[..tile.min(max) as usize], (0, 0), (0, 0))
         };
         probes.push(scan("length on device", program, run));
     }
