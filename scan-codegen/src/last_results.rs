@@ -29,7 +29,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Places, WRITTEN_OUT},
+    weight::{Places, INLINED},
     zipped::Zipped,
 };
 
@@ -209,7 +209,7 @@ pub fn render_last_results_from(
     plan: &LastResultsPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let text = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
+    let text = operator_text_as(operator, target, Wording::of(Places::all(0), INLINED))?;
     let rooms = rooms_of(operator, &text, plan)?;
     // All types, also those that these kernels do not name.
     let types = templates.part("types", &rooms)?;

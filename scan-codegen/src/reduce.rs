@@ -24,7 +24,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Decided, Places, WRITTEN_OUT, Weights},
+    weight::{Decided, Places, INLINED, Weights},
 };
 
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
@@ -129,7 +129,7 @@ pub fn plan_reduction(
         tile,
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         state_bytes: u64::from(state_bytes),
-        decided: Decided { instructions, open: false, ..Decided::of(operator, PLACES, WRITTEN_OUT) },
+        decided: Decided { instructions, open: false, ..Decided::of(operator, PLACES, INLINED) },
     })
 }
 
@@ -220,7 +220,7 @@ pub fn render_reduction_from(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let text = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
+    let text = operator_text_as(operator, target, Wording::of(PLACES, INLINED))?;
     let trees: &[&str] = match plan.reduction {
         Reduction::Divergent => &["reduce_divergent"],
         Reduction::Contiguous => &["reduce_contiguous"],

@@ -29,7 +29,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Places, WRITTEN_OUT},
+    weight::{Places, INLINED},
     zipped::Zipped,
 };
 
@@ -153,7 +153,7 @@ pub fn render_range_reduction_from(
     let spec = &plan.spec;
     let flipped = spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let text = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
+    let text = operator_text_as(operator, target, Wording::of(PLACES, INLINED))?;
     let mut parts = vec!["types", if spec.reversed { "order/reversed" } else { "order/forward" }];
     if plan.zipped.is_some() {
         let (inputs, outputs) = (spec.input_kinds, spec.output_kinds);
@@ -191,7 +191,7 @@ fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &RangeReductionPlan)
         .with(&arrays.types_in_memory())?
         .with(&arrays.stage())?
         .with(&AlgebraWords::new(operator, false, false))?
-        .with(&BlockWords::of_warps(operator, PLACES, WRITTEN_OUT))?
+        .with(&BlockWords::of_warps(operator, PLACES, INLINED))?
         .with(&plan.block.words())?
         .with(&LastResultsWords::of_ranges(plan.positions.word(), of_nothing))
 }

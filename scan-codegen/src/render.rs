@@ -118,7 +118,7 @@ pub fn render_from(
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
     let keeps_constants = plan.pipeline.is_some_and(|pipeline| pipeline.table_bytes > 0);
-    let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.written_out) };
+    let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.inlined) };
     let text = operator_text_as(operator, target, wording)?;
     let rooms = rooms_of(operator, &text, plan)?;
     source(templates, text, &rooms, parts(operator, plan))

@@ -15,7 +15,7 @@ const CALL: u64 = 24;
 ///
 /// A heavy operator that is inlined everywhere makes NVRTC slow; a light one that is called makes the kernel slow.
 /// Measured: `docs/tuning.md#called-or-inlined`.
-pub(crate) const WRITTEN_OUT: u32 = 8192;
+pub(crate) const INLINED: u32 = 8192;
 
 /// The maximum number of instructions of the unrolled loops over a run.
 ///
@@ -130,8 +130,8 @@ pub(crate) struct Decided {
 
 impl Decided {
     /// Of an operator whose functions stand at so many places.
-    pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
-        let weights = Weights::of(op, places, written_out);
+    pub(crate) fn of(op: &OpSource, places: Places, inlined: u32) -> Self {
+        let weights = Weights::of(op, places, inlined);
         let functions = || op.functions.iter().zip(&weights.functions);
         let helpers = op.helpers.iter().zip(&weights.helpers);
         let called = functions().chain(helpers).filter(|(_, weight)| weight.called);
@@ -169,8 +169,8 @@ pub(crate) struct Weight {
 
 impl Weights {
     /// Of an operator whose functions stand at so many places of a kernel each, and are to have no more instructions there.
-    pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
-        let max = |places: u64| u64::from(written_out) / places.max(1);
+    pub(crate) fn of(op: &OpSource, places: Places, inlined: u32) -> Self {
+        let max = |places: u64| u64::from(inlined) / places.max(1);
         let all = || op.functions.iter().chain(&op.helpers);
         let mut helpers: Vec<Weight> = Vec::new();
         for (index, helper) in op.helpers.iter().enumerate() {
@@ -203,7 +203,7 @@ impl Weights {
         u32::try_from(joined.saturating_mul(joins).div_ceil(element)).unwrap_or(u32::MAX)
     }
 
-    /// The most elements of which a run is to be, whose functions are written out or called as here.
+    /// The most elements of which a run is to be, whose functions are inlined or called as here.
     pub(crate) fn longest_run(op: &OpSource) -> u32 {
         u32::try_from(UNROLLED / Weights::of_an_element(op, 2 * CALL)).unwrap_or(u32::MAX).max(1)
     }
@@ -217,8 +217,8 @@ impl Weights {
     }
 
     /// Instructions of the unrolled loops over a run of so many elements, with functions at so many places.
-    pub(crate) fn of_a_run(op: &OpSource, run: u32, places: Places, written_out: u32) -> u64 {
-        let weights = Weights::of(op, places, written_out);
+    pub(crate) fn of_a_run(op: &OpSource, run: u32, places: Places, inlined: u32) -> u64 {
+        let weights = Weights::of(op, places, inlined);
         let each = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
             let instructions = if weight.called { CALL } else { weight.instructions };
             calls_an_element(op, &function.name).saturating_mul(instructions)
@@ -244,8 +244,8 @@ pub fn instructions_of_an_element(op: &OpSource) -> u64 {
 /// Whether `combine` is called, so that the steps of a network over a warp are a loop in the machine code as well: it would be called
 /// at ten places otherwise, in each of the three networks of a kernel that looks at all. Lighter operators have their
 /// steps unrolled, which is faster. Measured: `docs/tuning.md#networks-as-loops`.
-pub(crate) fn calls_combine(op: &OpSource, places: Places, written_out: u32) -> bool {
-    let weights = Weights::of(op, places, written_out);
+pub(crate) fn calls_combine(op: &OpSource, places: Places, inlined: u32) -> bool {
+    let weights = Weights::of(op, places, inlined);
     let mut functions = op.functions.iter().zip(&weights.functions);
     functions.any(|(function, weight)| function.name == "combine" && weight.called)
 }
@@ -394,7 +394,7 @@ mod tests {
     fn light_functions_and_those_with_few_call_sites_are_inlined() {
         let weigh = |uses: &[_], places| {
             let op = OpSource { functions: vec![function(Primitive::U32, uses, &[])], ..operator_of(4) };
-            Weights::of(&op, Places::all(places), WRITTEN_OUT).functions[0]
+            Weights::of(&op, Places::all(places), INLINED).functions[0]
         };
         assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false, cold: false });
         assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false, cold: false });
@@ -408,7 +408,7 @@ mod tests {
         let weights = |uses: u64, calls: u64| {
             let helpers = vec![function(Primitive::U32, &[("add", uses)], &[])];
             let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, calls)])];
-            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, Places::all(1), WRITTEN_OUT)
+            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, Places::all(1), INLINED)
         };
         assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false, cold: false });
         assert_eq!(weights(4095, 1).helpers[0], Weight { instructions: 4096, called: false, cold: false });
@@ -421,7 +421,7 @@ mod tests {
         let helpers = vec![FunctionSource { cold: true, ..function(Primitive::U32, &[("add", 9)], &[]) }];
         let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, 3)])];
         let op = OpSource { functions, helpers, ..operator_of(4) };
-        let weights = Weights::of(&op, Places::all(1), WRITTEN_OUT);
+        let weights = Weights::of(&op, Places::all(1), INLINED);
         assert_eq!(weights.helpers[0], Weight { instructions: 10, called: true, cold: true });
         assert_eq!(weights.functions[0], Weight { instructions: 2, called: false, cold: false });
     }
@@ -439,9 +439,9 @@ mod tests {
     #[test]
     fn combine_is_called_where_it_is_long_for_its_call_sites() {
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 100)], &[])], ..operator_of(4) };
-        assert_eq!([81, 82].map(|places| calls_combine(&op, Places::all(places), WRITTEN_OUT)), [false, true]);
+        assert_eq!([81, 82].map(|places| calls_combine(&op, Places::all(places), INLINED)), [false, true]);
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 23)], &[])], ..operator_of(4) };
-        assert!(!calls_combine(&op, Places::all(100_000), WRITTEN_OUT));
+        assert!(!calls_combine(&op, Places::all(100_000), INLINED));
     }
 
     #[test]

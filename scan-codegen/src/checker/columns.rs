@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     columns::{
-        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, LAPS, Lying, MAX_RESIDENT_THREADS, MAX_TILES, STAGES,
+        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, GENERATIONS, Lying, MAX_RESIDENT_THREADS, MAX_TILES, STAGES,
         SYSTEM_SHARED_BYTES,
     },
     constants::{COPY_ALIGNMENT, WARP, WORD},
@@ -153,8 +153,8 @@ fn schedules(plan: &ColumnsPlan, layout: &ColumnLayout, limits: &DeviceLimits, r
         report.require(tiles <= MAX_TILES && window < WORD_END, Rule::Widths, || {
             format!("{}: {tiles} tiles, {window} rows of which are polled, are counted in 32 bits", of())
         });
-        report.require(tile_rows <= LAPS << ring_log.min(32), Rule::Widths, || {
-            format!("{}: {tile_rows} rows of tiles fill a ring of 2^{ring_log} more than {LAPS} times", of())
+        report.require(tile_rows <= GENERATIONS << ring_log.min(32), Rule::Widths, || {
+            format!("{}: {tile_rows} rows of tiles fill a ring of 2^{ring_log} more than {GENERATIONS} times", of())
         });
         let resident = u64::from(limits.multiprocessors) * u64::from(plan.resident);
         report.require(tile_rows == 1 || u64::from(launch.blocks) <= resident, Rule::Residency, || {

@@ -17,7 +17,7 @@ use crate::{
     plan::{Overrides, PROGRAMMATIC, check_operator, check_outputs, check_overrides, check_start},
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
-    weight::{Decided, Places, WRITTEN_OUT, Weights},
+    weight::{Decided, Places, INLINED, Weights},
 };
 
 /// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.
@@ -68,7 +68,7 @@ const POLLED_WORDS: u32 = 16;
 const NARROW_POLLED_WORDS: u32 = 32;
 
 /// How often the ring of statuses is filled, at the most: tags have bits for no more.
-pub(crate) const LAPS: u64 = (1 << 10) - 1;
+pub(crate) const GENERATIONS: u64 = (1 << 10) - 1;
 
 /// The most arrays with strides of their own that have kernels for the ways in which their rows lie.
 const MAX_IN_ROWS: usize = 3;
@@ -132,7 +132,7 @@ pub struct ColumnsPlan {
     /// Statuses of other tiles that a thread has in flight at once.
     pub(crate) polled_at_once: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
-    pub written_out: u32,
+    pub inlined: u32,
     /// Whether the launch may begin before the preceding work in the stream has ended.
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
@@ -222,7 +222,7 @@ pub fn plan_columns(
         inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
         outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
         polled_at_once: 1,
-        written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+        inlined: overrides.inlined.unwrap_or(INLINED),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
         state_bytes,
@@ -232,7 +232,7 @@ pub fn plan_columns(
     }
     .polling(POLLED_WORDS)
     .fitted(&limits);
-    let decided = Decided::of(operator, plan.places(operator), plan.written_out);
+    let decided = Decided::of(operator, plan.places(operator), plan.inlined);
     Ok(ColumnsPlan { decided, ..plan })
 }
 
@@ -243,7 +243,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
         threads: None,
         run: None,
         blocks: None,
-        written_out: None,
+        inlined: None,
         programmatic: None,
         deterministic: false,
         delays: false,
@@ -585,7 +585,7 @@ fn ring_rows(rows: u64, columns: u64, blocks: u64, window: u64) -> u64 {
     let divisor = greatest_common_divisor(blocks, columns).max(1);
     let turns = if columns / divisor < 2 { 2 } else { 1 };
     let safe = (turns * (blocks + columns) / divisor).saturating_add(window);
-    safe.min(rows).max(rows.div_ceil(LAPS)).max(1).next_power_of_two()
+    safe.min(rows).max(rows.div_ceil(GENERATIONS)).max(1).next_power_of_two()
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

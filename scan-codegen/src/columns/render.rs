@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     array::{ColumnArray, Lying},
     axis::ColumnLayout,
-    plan::{ColumnsPlan, LAPS, STAGES},
+    plan::{ColumnsPlan, GENERATIONS, STAGES},
 };
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
@@ -241,7 +241,7 @@ pub fn render_columns_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.written_out) };
+    let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.inlined) };
     let text = operator_text_as(operator, target, wording)?;
     let rooms = rooms_of(operator, &text, plan)?;
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
@@ -302,7 +302,7 @@ pub(crate) fn rooms_of<'a>(
         .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
         .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
         // One for each time that the ring of statuses is filled, counted from 1, and none.
-        .with(&StatusWords { published: "PackedRow", count: LAPS + 1 })?
+        .with(&StatusWords { published: "PackedRow", count: GENERATIONS + 1 })?
         .with(&ColumnsWords {
             threads: plan.threads,
             resident: plan.resident,
@@ -313,7 +313,7 @@ pub(crate) fn rooms_of<'a>(
             dimensions: ColumnLayout::DIMENSIONS,
             packed_words: plan.packed_words(),
             polled_at_once: plan.polled_at_once,
-            rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
+            rolled_steps: calls_combine(operator, plan.places(operator), plan.inlined),
             initial_values: spec.initial_values,
             total: match (spec.totals, spec.projects) {
                 (false, _) => "",

@@ -78,7 +78,7 @@ impl Plan {
                 )?;
                 writeln!(f, "  pipeline  {teams} teams of {} threads, {stages} stages", self.threads)?;
                 if *look_ahead_warps > 1 {
-                    writeln!(f, "  ahead     {look_ahead_warps} warps in turns")?;
+                    writeln!(f, "  ahead     {look_ahead_warps} warps, round-robin")?;
                 }
                 if pipeline.keeps_states {
                     writeln!(f, "  lifted    once: stages keep states in place of elements")?;

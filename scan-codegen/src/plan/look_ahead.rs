@@ -3,7 +3,7 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        KEEPING_SHAPE, LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy,
+        KEEPING_SHAPE, LARGE, LARGE_INLINED, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy,
         keeps_states, long_bytes, long_bytes_of_large_states, ring_shape,
     },
     overrides::{Overrides, Request},
@@ -19,14 +19,14 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     strategy::{BlockScan, Strategy},
-    weight::{WRITTEN_OUT, Weights},
+    weight::{INLINED, Weights},
     zipped::Zipped,
 };
 
 /// The maximum number of blocks per group, and of groups: a warp loads their statuses, one per lane.
 const MAX_GROUP: u32 = WARP;
 
-/// The most warps that fold tile statuses in turns.
+/// The most warps that fold tile statuses round-robin.
 const MAX_LOOK_AHEAD_WARPS: u32 = 4;
 
 /// Look-ahead for long inputs, where it is available.
@@ -102,12 +102,12 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         run_parts: if spec.segments.is_none() && zipped.is_none() { run_parts(operator, run) } else { 1 },
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
-    let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
+    let inlined = if sizes.state > LARGE { LARGE_INLINED } else { INLINED };
     Ok(Plan {
         pipeline: Some(pipeline),
         run_by_weight: overrides.run.is_none()
             && sizes.run(Weights::longest_run(operator), Weights::worthwhile_run(operator)) != sizes.run(u32::MAX, 1),
-        written_out: overrides.written_out.unwrap_or(written_out),
+        inlined: overrides.inlined.unwrap_or(inlined),
         input_unit: unit_of_one(sizes.input),
         output_unit: unit_of_one(sizes.output),
         zipped,

@@ -256,7 +256,7 @@ pub(super) const GROUPED_FROM: u32 = 64;
 pub(crate) const LARGE: u32 = 64;
 
 /// The maximum number of instructions of a function at all its inlined places, for large states.
-pub(super) const LARGE_WRITTEN_OUT: u32 = 1 << 16;
+pub(super) const LARGE_INLINED: u32 = 1 << 16;
 
 /// The elements of a run, if they are large.
 pub(super) const fn large_run(element: u32) -> u32 {
@@ -276,7 +276,7 @@ pub(super) const OTHER_WARPS: u32 = 2;
 /// Whether `combine`, of so many instructions, is heavy for the bytes of an element: a tile takes a time that grows
 /// with these, its look-ahead some ten applications one after the other, whatever the tile has.
 ///
-/// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
+/// Measured: `docs/tuning.md#round-robin-look-ahead-warps`.
 pub(super) const fn is_heavy(combine: u64, input: u32, state: u32, element: u32) -> bool {
     const HEAVY: u64 = 3; // instructions for each byte
     const LARGEST: u32 = 36; // of elements and states that were measured
@@ -300,7 +300,7 @@ const TWO_TEAMS: [(u32, u32); 5] = [(256, 2), (192, 2), (128, 2), (64, 2), (32, 
 
 /// The shape where `combine` is heavy.
 ///
-/// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
+/// Measured: `docs/tuning.md#round-robin-look-ahead-warps`.
 pub(super) const fn heavy_shape(input: u32, state: u32, element: u32) -> Shape {
     match (element, state) {
         (..=2, ..=16) => shape_of(teams_from(256, 3), 21, 3),

@@ -57,7 +57,7 @@ pub fn plan(
     let (shortest, longer) = plan_shapes(Request { operator, spec, limits, overrides })?;
     let programmatic = overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC;
     let finish = |plan: Plan| {
-        let decided = Decided::of(operator, plan.places(operator), plan.written_out);
+        let decided = Decided::of(operator, plan.places(operator), plan.inlined);
         Plan { programmatic, delays: overrides.delays, decided, ..plan }
     };
     let longer = within_the_grid(&shortest, longer);

@@ -46,9 +46,9 @@ pub struct Overrides {
     /// ([`Pipeline::group`](crate::Pipeline::group)): 1 to 32.
     pub group: Option<u32>,
     /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
-    /// together ([`Plan::written_out`](crate::Plan::written_out)).
-    pub written_out: Option<u32>,
-    /// Warps of a look-ahead block that fold tile statuses in turns, where blocks form no groups and nothing restarts:
+    /// together ([`Plan::inlined`](crate::Plan::inlined)).
+    pub inlined: Option<u32>,
+    /// Warps of a look-ahead block that fold tile statuses round-robin, where blocks form no groups and nothing restarts:
     /// at most as many as the block needs stages.
     pub look_ahead_warps: Option<u32>,
     /// Whether stages of look-ahead keep lifted elements, so that each is lifted once.
@@ -112,7 +112,7 @@ impl Overrides {
             blocks: other.blocks.or(self.blocks),
             statuses_per_lane: other.statuses_per_lane.or(self.statuses_per_lane),
             group: other.group.or(self.group),
-            written_out: other.written_out.or(self.written_out),
+            inlined: other.inlined.or(self.inlined),
             keeps_states: other.keeps_states.or(self.keeps_states),
             look_ahead_warps: other.look_ahead_warps.or(self.look_ahead_warps),
             deterministic: other.deterministic || self.deterministic,

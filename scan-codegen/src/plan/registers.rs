@@ -132,7 +132,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
         zipped,
         ..Plan::new(request, strategy, block)
     };
-    let instructions = Weights::of_a_run(operator, run, plan.places(operator), plan.written_out);
+    let instructions = Weights::of_a_run(operator, run, plan.places(operator), plan.inlined);
     Ok(Plan { last_run_apart: is_last_run_apart && instructions >= HEAVY_RUN, ..plan })
 }
 

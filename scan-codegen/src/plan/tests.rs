@@ -133,7 +133,7 @@ fn impossible_shapes_are_refused_without_overflow() {
             Overrides { teams: value, ..default },
             Overrides { stages: value, ..default },
             Overrides { threads: value, run: value, teams: value, ..default },
-            Overrides { blocks: value, statuses_per_lane: value, group: value, written_out: value, ..default },
+            Overrides { blocks: value, statuses_per_lane: value, group: value, inlined: value, ..default },
         ]
     });
     let shapes: Vec<Overrides> = shapes.collect();

@@ -15,7 +15,7 @@ use crate::{
     ring::Ring,
     spec::ScanSpec,
     strategy::Strategy,
-    weight::{Decided, Places, WRITTEN_OUT},
+    weight::{Decided, Places, INLINED},
     zipped::Zipped,
 };
 
@@ -105,7 +105,7 @@ pub struct Plan {
     pub pipeline: Option<Pipeline>,
     /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
     /// together, estimated from its text. A function above that is called, not inlined. 8192 by default.
-    pub written_out: u32,
+    pub inlined: u32,
     /// Whether its kernels themselves wait for the preceding work in the stream, so that a launch may begin before that
     /// work has ended ([`Launch::programmatic`](crate::Launch::programmatic)).
     pub programmatic: bool,
@@ -199,7 +199,7 @@ impl Plan {
             shared_bytes,
             max_len: max_tiles.saturating_mul(tile.into()),
             pipeline: None,
-            written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+            inlined: overrides.inlined.unwrap_or(INLINED),
             programmatic: false,
             whole_runs: false,
             last_run_apart: false,

@@ -549,7 +549,7 @@ fn planted_faults_of_values_are_found() {
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
-/// A ring of statuses that is too short, and laps that are not told apart.
+/// A ring of statuses that is too short, and one without generations.
 #[test]
 fn planted_faults_of_the_ring_are_found() {
     let changes =
@@ -622,7 +622,7 @@ fn planted_faults_are_found() {
         ),
         ("(count - begin < each ? count - begin : each)", "1"),
         ("each == 1 ? count : (count + each - 1) / each", "count"),
-        ("while (status_of(loaded, &words, epoch) != lap)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
+        ("while (status_of(loaded, &words, epoch) != generation)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
         ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
         ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
         ("each = (count + thread.down - 1) / thread.down", "each = 1"),

@@ -160,7 +160,7 @@ fn counted_cost_of_groups_is_that_of_their_formula() {
     }
 }
 
-/// Look-ahead whose look-ahead warps take turns.
+/// Look-ahead whose look-ahead warps work round-robin.
 #[test]
 fn counted_cost_of_several_look_ahead_warps_is_that_of_their_formula() {
     let programs = WAYS.map(|(kind, with_initial_value)| {

@@ -127,7 +127,7 @@ fn planted_faults_are_found() {
 #[test]
 fn threads_behind_the_last_run_write_no_unit() {
     let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
-    overrides.written_out = Some(u32::MAX);
+    overrides.inlined = Some(u32::MAX);
     let program = Program::of(BitProduct, &ScanSpec::inclusive(), None, &overrides).unwrap();
     assert!(program.source.text.contains(APART) && program.source.text.contains("in_units"));
     let verify = |program: &Program<BitProduct>| {

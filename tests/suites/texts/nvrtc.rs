@@ -356,7 +356,7 @@ fn look_ahead_compiles_without_warnings() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
-/// Look-ahead warps that take turns, and stages that keep lifted elements, of operators of the gallery.
+/// Round-robin look-ahead warps, and stages that keep lifted elements, of operators of the gallery.
 #[test]
 fn several_look_ahead_warps_and_kept_states_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();

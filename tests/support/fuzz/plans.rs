@@ -325,7 +325,7 @@ fn overrides(random: &mut Random, tuned: bool) -> Overrides {
     overrides.blocks = some(&[1, 2, 8, 33, 132]);
     overrides.statuses_per_lane = some(&[1, 2, 4, 8]);
     overrides.group = some(&[1, 2, 11, 32, 40]);
-    overrides.written_out = some(&[0, 1, 512, 8192, 1 << 20]);
+    overrides.inlined = some(&[0, 1, 512, 8192, 1 << 20]);
     overrides.deterministic = random.one_in(4);
     overrides.programmatic = [None, Some(false), Some(true)][random.below(3)];
     overrides.delays = random.one_in(8);

@@ -1007,7 +1007,7 @@ fn last_runs(probes: &mut Vec<Probe>) {
     }
     // A run is a unit, which threads write to its place in the output.
     let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
-    overrides.written_out = Some(u32::MAX);
+    overrides.inlined = Some(u32::MAX);
     let program = planned(Program::new(BitProduct, ScanKind::Inclusive, None, &overrides));
     let run = |program: &Program<BitProduct>| {
         let (tile, run) = (program.plan.tile as usize, program.plan.run as usize);
