@@ -19,7 +19,7 @@ use crate::{
         algebra::{self, AlgebraWords},
         block::BlockWords,
         kernel::KernelWords,
-        machine::MachineWords,
+        intrinsics::IntrinsicsWords,
         stage::ScanArrays,
         start,
         types::{HeadingWords, TypesWords},
@@ -163,7 +163,7 @@ pub fn render_range_reduction_from(
         parts.extend(outputs.are_computed().then_some("zipped/computed"));
         parts.push("zipped/arrays");
     }
-    parts.extend(["machine", "no_head_masks", "prefix"]);
+    parts.extend(["intrinsics", "no_head_masks", "prefix"]);
     parts.extend(start::start(operator, spec));
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "warp/kogge_stone", "reduce_tile", "reduce_contiguous"]);
@@ -187,7 +187,7 @@ fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &RangeReductionPlan)
         .with(&HeadingWords::new(plan.description(), "a thread, a warp or a block per range"))?
         .with(&if plan.zipped.is_some() { types.in_arrays(spec) } else { types })?
         .with(&kernel)?
-        .with(&MachineWords::new(false, 1))?
+        .with(&IntrinsicsWords::new(false, 1))?
         .with(&arrays.types_in_memory())?
         .with(&arrays.stage())?
         .with(&AlgebraWords::new(operator, false, false))?

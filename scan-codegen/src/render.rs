@@ -17,7 +17,7 @@ use crate::{
         heads::{self, Engine, HeadsWords},
         kernel::KernelWords,
         layout::LayoutWords,
-        machine::MachineWords,
+        intrinsics::IntrinsicsWords,
         pipeline::{self, PipelineWords},
         runs::{self, RunsWords},
         stage::ScanArrays,
@@ -140,7 +140,7 @@ pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &Plan) ->
         .with(&HeadingWords::new(&plan.spec, plan.strategy))?
         .with(&types)?
         .with(&kernel)?
-        .with(&MachineWords::new(plan.delays, plan.packet_payload()))?
+        .with(&IntrinsicsWords::new(plan.delays, plan.packet_payload()))?
         .with(&arrays.types())?
         .with(&arrays.stage())?
         .with(&RunsWords::new(operator, plan))?
@@ -206,7 +206,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     parts.extend(plan.spec.output_kinds.are_computed().then_some("zipped/computed"));
     parts.push(if is_zipped { "zipped/arrays" } else { "one_array/overlap" });
     parts.push(if plan.programmatic { "launches" } else { "no_launches" });
-    parts.push("machine");
+    parts.push("intrinsics");
     match (engine, facts.blocks) {
         (Engine::Pipeline, _) => parts.extend(["dynamic_shared_memory", "barrier", "bulk_copy"]),
         (_, Blocks::Cluster) => parts.extend(["barrier", "distributed_memory"]),

@@ -41,7 +41,6 @@ const AXES: [(&str, &[&str]); 5] = [
     (
         "algebra",
         &[
-            "machine",
             "takes_inputs",
             "lifts",
             "projects",

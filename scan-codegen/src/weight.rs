@@ -23,8 +23,8 @@ pub(crate) const INLINED: u32 = 8192;
 const UNROLLED: u64 = 4096;
 
 /// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find
-/// the run's exclusive prefix (a machine applies the second of these to its carry, which takes no longer), and as a
-/// part of what the first warp does.
+/// the run's exclusive prefix (a stepped operator applies the second of these to its carry, which takes no longer), and
+/// as a part of what the first warp does.
 const JOINS_OF_A_RUN: u64 = 8;
 
 /// The weight of each function of an operator, and whether it is called or inlined.
@@ -38,7 +38,7 @@ pub(crate) struct Weights {
 /// At how many places of a kernel the functions of an operator stand.
 #[derive(Clone, Copy)]
 pub(crate) struct Places {
-    /// What joins partial results: `combine`, and the `apply` of a machine.
+    /// What joins partial results: `combine`, and the `apply` of a stepped operator.
     pub(crate) joins: u64,
     /// What each element of a run goes through: all else, and `combine` too where elements are lifted.
     pub(crate) elements: u64,
@@ -63,13 +63,13 @@ fn by_input(op: &OpSource) -> &'static str {
 /// How often the kernels call a function for each element of a run: the run is folded, and then scanned from its
 /// exclusive prefix.
 fn calls_an_element(op: &OpSource, function: &str) -> u64 {
-    let machine = op.carry.is_some();
+    let stepped = op.carry.is_some();
     match function {
         "append" | "prepend" if function != by_input(op) => 0,
         "lift" | "combine" if op.has(by_input(op)) => 0,
-        // The scan of a machine takes steps in place of partial results.
+        // The scan of a stepped operator takes steps in place of partial results.
         "lift" | "combine" | "append" | "prepend" => {
-            if machine {
+            if stepped {
                 1
             } else {
                 2

@@ -7,7 +7,7 @@ use scan_runtime::{Error, PlanError, Scan, ScanOp, Scanner, ops};
 
 use crate::{
     lifting,
-    machines::{Appending, Coder, Mapped, mappings},
+    stepped::{Appending, Coder, Mapped, mappings},
     operators::{AffineU32, MapU32, bits, inputs, mixed},
     reference,
     segments::{Heads, PATTERNS, begins},
@@ -24,7 +24,7 @@ pub fn all_heads(len: usize) -> Vec<Heads> {
     rows.chain(offsets).collect()
 }
 
-/// Compares scans of an operator and a machine, in every way and direction, with plain loops, and the errors.
+/// Compares scans of an operator and a stepped operator, in every way and direction, with plain loops, and the errors.
 ///
 /// # Errors
 ///

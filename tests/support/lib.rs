@@ -270,7 +270,7 @@ pub mod gallery;
 pub mod items;
 pub mod lexers;
 pub mod lifting;
-pub mod machines;
+pub mod stepped;
 pub mod matrix;
 pub mod mutants;
 pub mod nccl;

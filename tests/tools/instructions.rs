@@ -176,8 +176,8 @@ impl Count {
         let all: f64 = kinds.iter().map(|(_, count)| count).sum();
         let (slots, pipe) = bound(&kinds);
         // The joins of a tile, shared among its elements: by each warp five for its network and two for the exclusive
-        // prefix of each run (a machine applies these to the carry, which takes less and is left out), by the first
-        // warp of the team five, by the look-ahead warp eleven.
+        // prefix of each run (a stepped operator applies these to the carry, which takes less and is left out), by the
+        // first warp of the team five, by the look-ahead warp eleven.
         let joins = two_joins.beyond(&more, 1.0);
         let warps = f64::from(planned.threads / WARP);
         let of_a_warp = if operator.carry.is_some() { 5.0 } else { 7.0 };

@@ -37,8 +37,8 @@ fn operators() -> Vec<OpSource> {
         OpSource { state: operator_of(state).state, identity, ..operator_of(element) }
     };
     let wide = OpSource { output: operator_of(16).output, ..of((4, 4)) };
-    let machine = OpSource { carry: Some(CarrySource { ty: operator_of(2).state, start: None }), ..of((1, 4)) };
-    sizes.map(of).chain([wide, machine]).collect()
+    let stepped = OpSource { carry: Some(CarrySource { ty: operator_of(2).state, start: None }), ..of((1, 4)) };
+    sizes.map(of).chain([wide, stepped]).collect()
 }
 
 fn devices() -> [DeviceLimits; 4] {

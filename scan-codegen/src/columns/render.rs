@@ -21,7 +21,7 @@ use crate::{
         carry::StatusWords,
         heads,
         kernel::KernelWords,
-        machine::MachineWords,
+        intrinsics::IntrinsicsWords,
         start,
         types::{HeadingWords, TypesWords},
     },
@@ -246,7 +246,7 @@ pub fn render_columns_from(
     let rooms = rooms_of(operator, &text, plan)?;
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     parts.extend(plan.programmatic.then_some("launches"));
-    parts.extend(["machine", "dynamic_shared_memory", "columns/part"]);
+    parts.extend(["intrinsics", "dynamic_shared_memory", "columns/part"]);
     let kinds = plan.spec.input_kinds;
     if kinds.any(ArrayKind::is_neighbour) {
         parts.extend(["zipped/neighbours", "columns/neighbours"]);
@@ -298,7 +298,7 @@ pub(crate) fn rooms_of<'a>(
         .with(&HeadingWords::new(format!("{spec} along an axis"), "columns"))?
         .with(&if zipped { types.in_arrays(spec) } else { types })?
         .with(&KernelWords::new(spec, text, None).programmatic(plan.programmatic, true))?
-        .with(&MachineWords::new(plan.delays, plan.packet_payload().into()))?
+        .with(&IntrinsicsWords::new(plan.delays, plan.packet_payload().into()))?
         .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
         .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
         // One for each time that the ring of statuses is filled, counted from 1, and none.

@@ -95,9 +95,9 @@ impl Plan {
             }),
             scanned: each(&|thread| match (own(thread), thread) {
                 (0, _) => 0,
-                // A machine applies to its carry what precedes a run, and takes steps: neither are applications of
-                // `combine`.
-                _ if self.machine => 0,
+                // A stepped operator applies to its carry what precedes a run, and takes steps: neither are
+                // applications of `combine`.
+                _ if self.stepped => 0,
                 (own, 0) => own - u64::from(!any),
                 (own, _) => own + u64::from(any),
             }),

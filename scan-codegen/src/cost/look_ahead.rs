@@ -177,8 +177,9 @@ impl Plan {
                 self.warp_scan_steps(lane, lanes) + if warp == 0 { self.warp_scan_steps(lane, warps) } else { 0 };
             let from_warps = warp > 0 && lanes > 0;
             let from_lanes = 0 < lane && lane < lanes;
-            // A machine applies to its carry what precedes a run, and takes steps: neither are applications of `combine`.
-            if self.machine {
+            // A stepped operator applies to its carry what precedes a run, and takes steps: neither are applications of
+            // `combine`.
+            if self.stepped {
                 return reduce + scans;
             }
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));

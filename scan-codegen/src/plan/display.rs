@@ -48,8 +48,8 @@ impl Plan {
     fn fmt_shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.strategy.carry.describe();
         writeln!(f, "  strategy  {}", self.strategy)?;
-        if self.machine {
-            writeln!(f, "  operator  a machine: runs step its carry, partial results are applied to it")?;
+        if self.stepped {
+            writeln!(f, "  operator  a stepped operator: runs step its carry, partial results are applied to it")?;
             if self.folds_backwards {
                 writeln!(f, "  folds     from the ends of runs: inputs are prepended")?;
             }

@@ -48,8 +48,8 @@ pub struct Overrides {
     /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
     /// together ([`Plan::inlined`](crate::Plan::inlined)).
     pub inlined: Option<u32>,
-    /// Warps of a look-ahead block that fold tile statuses round-robin, where blocks form no groups and nothing restarts:
-    /// at most as many as the block needs stages.
+    /// Warps of a look-ahead block that fold tile statuses round-robin, where blocks form no groups and nothing
+    /// restarts: at most as many as the block needs stages.
     pub look_ahead_warps: Option<u32>,
     /// Whether stages of look-ahead keep lifted elements, so that each is lifted once.
     pub keeps_states: Option<bool>,

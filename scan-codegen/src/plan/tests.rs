@@ -237,14 +237,14 @@ fn plans_name_their_device() {
 }
 
 #[test]
-fn a_plan_names_machines() {
+fn a_plan_names_stepped_operators() {
     let words = |carry| {
         let operator = OpSource { carry, ..operator_of(4) };
         plan(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap().to_string()
     };
-    let machine = CarrySource { ty: operator_of(4).state, start: Some(vec![0; 4]) };
-    assert!(words(Some(machine)).contains("a machine"));
-    assert!(!words(None).contains("a machine"));
+    let stepped = CarrySource { ty: operator_of(4).state, start: Some(vec![0; 4]) };
+    assert!(words(Some(stepped)).contains("a stepped operator"));
+    assert!(!words(None).contains("a stepped operator"));
 }
 
 #[test]

@@ -129,8 +129,8 @@ pub struct Plan {
     pub(crate) input_unit: u32,
     /// The same for its results.
     pub(crate) output_unit: u32,
-    /// Whether the operator is a machine: its carry begins with the initial value, and no partial result does.
-    pub(crate) machine: bool,
+    /// Whether the operator is stepped: its carry begins with the initial value, and no partial result does.
+    pub(crate) stepped: bool,
     /// Whether the operator says how an input is appended to a partial result.
     pub(crate) appends: bool,
     /// Whether runs are folded from their ends.
@@ -210,7 +210,7 @@ impl Plan {
             network_slots: 0,
             input_unit: 0,
             output_unit: 0,
-            machine: operator.carry.is_some(),
+            stepped: operator.carry.is_some(),
             appends: operator.has("append"),
             folds_backwards: operator.folds_backwards(),
             run_by_weight: false,
@@ -240,7 +240,7 @@ impl Plan {
     }
 
     /// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a
-    /// machine once, to fold it or to step past it), once the loops over runs that stay in registers have been
+    /// stepped operator once, to fold it or to step past it), once the loops over runs that stay in registers have been
     /// unrolled, and where the sums of runs, warps and tiles meet.
     pub(crate) fn places(&self, operator: &OpSource) -> Places {
         let run = if self.strategy.block.in_registers || self.pipeline.is_some() { self.run } else { 4 };
@@ -252,7 +252,7 @@ impl Plan {
 
     /// Whether an initial value precedes the first partial result.
     pub(crate) fn seeds(&self) -> bool {
-        self.spec.initial_value && !self.machine
+        self.spec.initial_value && !self.stepped
     }
 
     /// This plan, for inputs of one tile at the most.

@@ -46,7 +46,7 @@ mod hygiene;
 mod ir;
 mod language;
 mod lower;
-mod machine;
+mod stepped;
 mod operator;
 mod parse;
 mod passes;

@@ -5,11 +5,11 @@
 //! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same | the same |
 //! | states without floats, or which are never rounded | `(before ∘ x) ∘ …`, as one writes it by hand | the same | the same |
 //! | rounded states, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` | the same |
-//! | rounded states, large, and machines | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
+//! | rounded states, large, and stepped operators | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
 //!
-//! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
-//! chunk`, the chunk folded by blocks (of a machine, by longer ones), however the chunk was done: so the grouping of
-//! floats depends on nothing but the position.
+//! What stands before an element is a carry: the state, but of a stepped operator. What stands after a chunk is `before
+//! ∘ chunk`, the chunk folded by blocks (of a stepped operator, by longer ones), however the chunk was done: so the
+//! grouping of floats depends on nothing but the position.
 
 use std::ops::Range;
 
@@ -37,10 +37,10 @@ const BLOCK: usize = 16;
 /// the compiler adds what can be added in any order.
 const EXACT_BLOCK: usize = 17;
 
-/// The same of machines whose states are rounded. Joining their blocks costs more than waiting for one after the other,
-/// but a state is often a product of decays: of a block it is a normal float, where that of a chunk is none, with
-/// which arithmetic takes a hundred times as long.
-const MACHINE_BLOCK: usize = 64;
+/// The same of stepped operators whose states are rounded. Joining their blocks costs more than waiting for one after
+/// the other, but a state is often a product of decays: of a block it is a normal float, where that of a chunk is none,
+/// with which arithmetic takes a hundred times as long.
+const STEPPED_BLOCK: usize = 64;
 
 /// States up to this many bytes are scanned by blocks, which takes two applications an element. The chain of sums that it
 /// breaks up costs more, where a state stays in registers.
@@ -85,7 +85,7 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
     /// What stands before the first element, where an exclusive scan has no initial value.
     pub(super) start: Option<Op::Carry>,
     /// Whether the carry is no state.
-    machine: bool,
+    stepped: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
     /// The loops over vector registers, the [neutral value](Vectorized::neutral), and all elements.
@@ -107,7 +107,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         };
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = len <= chunk_length::<Op>() || !op.rounds() || !any_floats(&[Op::State::layout, Op::Carry::layout]);
-        Loops { op, memory, start, machine: op.is_machine(), exact, vectorized }
+        Loops { op, memory, start, stepped: op.is_stepped(), exact, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
@@ -137,7 +137,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
 
     /// Whether a fold after something goes step by step: nothing is cheaper, and any grouping gives the same bits.
     pub(super) fn folds_by_steps(&self) -> bool {
-        self.machine && self.exact
+        self.stepped && self.exact
     }
 
     /// Whether any grouping gives the same bits.
@@ -203,7 +203,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // SAFETY: the caller vouches for the range.
             return Some(unsafe { vectorized.fold(self.op, places, &nothing) });
         }
-        if self.machine && self.exact && self.op.folds_backwards() {
+        if self.stepped && self.exact && self.op.folds_backwards() {
             let at = self.at_hand();
             let mut indices = range.rev();
             let last = indices.next()?;
@@ -213,10 +213,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             let input = |index| unsafe { at.input(index) };
             return Some(indices.fold(last, |sum, index| self.op.prepend(input(index), sum)));
         }
-        let block_length = match (self.machine, self.exact) {
-            // Joining the blocks of a machine costs more than waiting for one after the other.
+        let block_length = match (self.stepped, self.exact) {
+            // Joining the blocks of a stepped operator costs more than waiting for one after the other.
             (true, true) => range.len(),
-            (true, false) => MACHINE_BLOCK,
+            (true, false) => STEPPED_BLOCK,
             (false, true) => EXACT_BLOCK,
             (false, false) => BLOCK,
         };
@@ -360,7 +360,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// normal float, and arithmetic with others takes a hundred times as long: a block's own product stays normal.
     fn begins_by_blocks(&self, range: &Range<usize>) -> bool {
         let small = const { size_of::<Op::State>() <= SMALL_BYTES };
-        small && range.start == 0 && range.len() > 1 && !self.exact && !self.machine && self.vectorized.is_none()
+        small && range.start == 0 && range.len() > 1 && !self.exact && !self.stepped && self.vectorized.is_none()
     }
 
     /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing.
@@ -396,7 +396,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if size_of::<Op::State>() <= SMALL_BYTES && !self.machine || self.exact || self.vectorized.is_some() {
+            if size_of::<Op::State>() <= SMALL_BYTES && !self.stepped || self.exact || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
                 self.scan_rows(kind, Order::Forward, range.len(), range, before.as_ref(), false);
@@ -558,7 +558,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// other.
     #[inline(always)]
     unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
-        let block = if self.machine { MACHINE_BLOCK } else { BLOCK };
+        let block = if self.stepped { STEPPED_BLOCK } else { BLOCK };
         // SAFETY: the caller vouches for the range.
         unsafe { with_sum::<Op, M, EXCLUSIVE>(self.op, self.memory, block, range, before) }
     }
@@ -847,8 +847,8 @@ fn extend<Op: ScanOp>(op: &Op, sum: Option<Op::State>, next: Op::State) -> Op::S
     }
 }
 
-/// The loop that one writes by hand, in one of the orders. The start of a machine is looked for here: it is often a
-/// constant, which would come through memory otherwise.
+/// The loop that one writes by hand, in one of the orders. The start of a stepped operator is looked for here: it is
+/// often a constant, which would come through memory otherwise.
 #[inline(always)]
 unsafe fn inlined_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,

@@ -2,9 +2,9 @@
 //! the gallery, a lexer with a table that is read at run time, rows and reversed scans, filters and expansions,
 //! reductions, and recurrences along an axis.
 //!
-//! The loop of a machine is that of its `step` and `emit`. That of another operator keeps a state, appends the input,
-//! and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all; the
-//! table has the ratio of the median times, above 1 where ours is the faster one. Before anything is timed, the
+//! The loop of a stepped operator is that of its `step` and `emit`. That of another operator keeps a state, appends the
+//! input, and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all;
+//! the table has the ratio of the median times, above 1 where ours is the faster one. Before anything is timed, the
 //! results are compared.
 //!
 //! ```console

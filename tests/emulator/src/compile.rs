@@ -390,7 +390,7 @@ fn compile_batch(batch: &[&Unit], directory: &Path, prelude: &Path) -> Result<()
     }
     for (index, units) in batch.chunk_by(|a, b| a.translation.operator == b.translation.operator).enumerate() {
         let operator = &units[0].translation.operator;
-        text.push_str(&format!("namespace operator_{index} {{\nusing namespace ::emulator::machine;\n{operator}\n"));
+        text.push_str(&format!("namespace operator_{index} {{\nusing namespace ::emulator::intrinsics;\n{operator}\n"));
         // The operator's prelude leaves it to its user what a panic does.
         if operator.contains("void panic();") {
             text.push_str("void panic() { ::emulator::give_up(); }\n");

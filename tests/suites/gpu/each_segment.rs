@@ -7,7 +7,7 @@ use scan_runtime::{
 use scan_tests::{
     each_segment,
     lifting::{self, Lifting, Mapping},
-    machines::{Coder, Mapped, mappings},
+    stepped::{Coder, Mapped, mappings},
     operators::{bits, mixed},
     reference,
     segments::{HeadSource, Heads, PATTERNS, begins},

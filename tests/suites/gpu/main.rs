@@ -21,7 +21,7 @@ mod ladder;
 mod language;
 mod large;
 mod launches;
-mod machines;
+mod stepped;
 mod older;
 mod prepared;
 mod reduction;
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
-    machines::add(&mut trials);
+    stepped::add(&mut trials);
     reversed::add(&mut trials);
     sharing::add(&mut trials);
     sides::add(&mut trials);

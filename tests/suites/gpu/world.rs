@@ -15,7 +15,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     lifting::{self, Lifting},
-    machines::Coder,
+    stepped::Coder,
     nccl::{Communicator, Communicators},
     operators::{COVERS, Interval, Joined, Span, bits, mixed},
     reference::WAYS,

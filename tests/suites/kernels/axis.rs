@@ -12,7 +12,7 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Module},
     extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    machines::Coder,
+    stepped::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -511,7 +511,7 @@ fn initial_values_and_totals_of_each_column_match_the_reference() {
             result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
         }
     }
-    // A machine, whose carry is no state.
+    // A stepped operator, whose carry is no state.
     for (kind, with_values) in [(ScanKind::Inclusive, true), (ScanKind::Exclusive, false)] {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let spec = if with_values { spec.with_initial_values() } else { spec };

@@ -11,7 +11,7 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    machines::{Appending, Coder},
+    stepped::{Appending, Coder},
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,

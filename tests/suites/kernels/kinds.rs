@@ -19,7 +19,7 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    machines::Coder,
+    stepped::Coder,
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,

@@ -11,7 +11,7 @@ use scan_tests::{
     emulated::{Emulator, Program},
     extent::compiled,
     lifting::{INITIAL_VALUE, inputs},
-    machines::Appending,
+    stepped::Appending,
     operators::{BitProduct, Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
     strategies::IN_REGISTERS,
@@ -78,7 +78,7 @@ fn intervals_match_the_reference() {
 }
 
 #[test]
-fn appending_operators_and_machines_match_the_reference() {
+fn appending_operators_and_stepped_operators_match_the_reference() {
     verify(programs(Appending, 80, INITIAL_VALUE), inputs, |emulator| emulator).unwrap();
     let taken = |length| (0..length).map(|i| i % 3 > 0 || i % 7 == 2).collect();
     verify(programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();

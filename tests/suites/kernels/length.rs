@@ -8,7 +8,7 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, o
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    machines::Coder,
+    stepped::Coder,
     operators::{AffineU32, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -85,9 +85,9 @@ fn every_carry_with_length_on_device_matches_the_reference() {
     }
 }
 
-/// The total of no elements is the start of a machine.
+/// The total of no elements is the start of a stepped operator.
 #[test]
-fn machines_with_length_on_device_match_the_reference() {
+fn stepped_operators_with_length_on_device_match_the_reference() {
     for overrides in [overrides_of(SHAPES[0]), Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(32)] {
         let spec = ScanSpec::inclusive().with_total().with_length_on_device();
         let program = Program::with_limits(Coder, &spec, None, &limits(), &overrides).unwrap();

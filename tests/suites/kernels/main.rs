@@ -24,7 +24,7 @@ mod literature;
 mod look_ahead;
 mod look_ahead_segmented;
 mod look_ahead_warps;
-mod machines;
+mod stepped;
 mod matrix;
 mod older;
 mod ranges;

@@ -16,7 +16,7 @@ use loom::thread;
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found, poll_again},
-    machine::{Barrier, Memory},
+    intrinsics::{Barrier, Memory},
     status::{AGGREGATE, EMPTY, Interval, Loaded, TileStatus, status_of},
 };
 

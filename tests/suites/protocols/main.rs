@@ -15,7 +15,7 @@ mod look_ahead;
 mod look_ahead_round_robin;
 mod look_at_all;
 mod look_back;
-mod machine;
+mod intrinsics;
 mod ring_of_rows;
 mod stand_in;
 mod status;

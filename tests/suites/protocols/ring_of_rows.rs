@@ -1,7 +1,7 @@
 //! Statuses of scans along an axis. Models `templates/kernel/columns/carry.cu.tera` and the loop of
-//! `templates/kernel/columns/kernel.cu.tera`: rows of tiles use a ring of statuses again and again, and a status has the
-//! number of its generation. Nothing but the length of the ring keeps a status from being overwritten before it has been
-//! read.
+//! `templates/kernel/columns/kernel.cu.tera`: rows of tiles use a ring of statuses again and again, and a status has
+//! the number of its generation. Nothing but the length of the ring keeps a status from being overwritten before it has
+//! been read.
 //!
 //! There is one column of tiles, and blocks of one thread. In an iteration a block polls what the tile needs that it
 //! scans, publishes the aggregate of the tile that it folds, and publishes the prefix of the tile that it scans.

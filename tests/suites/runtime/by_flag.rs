@@ -6,7 +6,7 @@ use scan_runtime::{Axis, Error, ScanOp, Scanner, arrays, laws, ops};
 use scan_tests::{
     composed::{composed, flagged},
     lifting::{Lifting, inputs},
-    machines::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
+    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
     operators::{COVERS, Joined, Span, bits, mixed},
 };
 
@@ -59,7 +59,7 @@ fn numbers(len: usize) -> Vec<u32> {
     (0..len as u64).map(|i| mixed(i) as u32).collect()
 }
 
-/// Operators that do not commute, that append, with parameters, without an identity, and machines.
+/// Operators that do not commute, that append, with parameters, without an identity, and stepped operators.
 #[test]
 fn flags_in_the_operator_equal_a_scan_by_flags_also_in_chunks() {
     compare(ops::sum::<u32>(), None, numbers);
@@ -69,7 +69,7 @@ fn flags_in_the_operator_equal_a_scan_by_flags_also_in_chunks() {
     compare(Coder, None, inputs);
     compare(Advancer, None, inputs);
     compare(Emitter, None, inputs);
-    compare(ReaderFromEnd, None, machines::numbers);
+    compare(ReaderFromEnd, None, stepped::numbers);
     compare(composed(1_021), None, inputs);
     compare(ops::with_exclusive(Lifting), None, inputs);
     compare(ops::with_exclusive(Coder), None, inputs);
@@ -117,6 +117,6 @@ fn the_laws_hold() {
     check(Lifting, &inputs(4));
     check(Coder, &inputs(4));
     check(ops::flip(Appending), &inputs(4));
-    check(ReaderFromEnd, &machines::numbers(4));
+    check(ReaderFromEnd, &stepped::numbers(4));
     check(ops::with_exclusive(composed(1_021)), &inputs(4));
 }

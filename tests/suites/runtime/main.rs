@@ -16,7 +16,7 @@ mod examples;
 mod faults;
 mod forked;
 mod kinds;
-mod machines;
+mod stepped;
 mod matrix;
 mod nccl;
 mod nulls;

@@ -6,7 +6,7 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{Error, PlanError, ScanElement, ScanOp, Scanner, ops, scan_op};
 use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    machines::Coder,
+    stepped::Coder,
     reference,
 };
 

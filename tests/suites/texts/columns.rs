@@ -8,7 +8,7 @@ use scan_runtime::{Architecture, Carry, ScanOp, Strategy, ops};
 use scan_tests::{
     checked::{render, render_columns},
     columns::{Recurrence, Router, Summarize, Widen},
-    machines::Coder,
+    stepped::Coder,
     operators::AffineU32,
     run_lengths::RunLengths,
     several::Splitter,

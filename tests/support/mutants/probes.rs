@@ -24,7 +24,7 @@ use crate::{
     distant::{Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented},
     emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, RangesProgram, ReductionProgram},
     lifting::{self, Lifting},
-    machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
+    stepped::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     operators::{
         AffineU32, BitProduct, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent,
         inputs, mixed,
@@ -1238,21 +1238,21 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
     }));
 }
 
-/// An operator that lifts and projects, one that appends, and machines.
+/// An operator that lifts and projects, one that appends, and stepped operators.
 fn lifts(probes: &mut Vec<Probe>) {
     lifts_as(probes, "lifting", Lifting, lifting::INITIAL_VALUE, lifting::inputs);
     lifts_as(probes, "appending", Appending, lifting::INITIAL_VALUE, lifting::inputs);
     lifts_as(probes, "appending states", Composing, lifting::INITIAL_VALUE, mappings);
-    lifts_as(probes, "machine", Coder, 99, lifting::inputs);
-    lifts_as(probes, "machine that reads", Reader, Page { first: 0, end: 1 }, numbers);
-    lifts_as(probes, "machine that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
-    lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
+    lifts_as(probes, "stepped operator", Coder, 99, lifting::inputs);
+    lifts_as(probes, "stepped operator that reads", Reader, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "stepped operator that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "stepped operator of mappings", Mapped, 99, mappings);
     lifts_by_other_threads(probes);
-    machine_of_three_warps(probes);
+    stepped_in_three_warps(probes);
 }
 
 /// Teams of three warps, of which two or one have no elements.
-fn machine_of_three_warps(probes: &mut Vec<Probe>) {
+fn stepped_in_three_warps(probes: &mut Vec<Probe>) {
     let (limits, overrides) = look_ahead_of((96, 2, 5, 4, 5, None));
     let program = planned(Program::planned(Coder, ScanKind::Inclusive, None, &limits, &overrides));
     let run = |program: &Program<Coder>| {
@@ -1263,7 +1263,7 @@ fn machine_of_three_warps(probes: &mut Vec<Probe>) {
         }
         Ok(())
     };
-    probes.push(scan("machine of three warps", program, run));
+    probes.push(scan("stepped operator of three warps", program, run));
 }
 
 fn lifts_as<Op>(

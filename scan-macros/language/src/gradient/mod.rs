@@ -184,5 +184,5 @@ pub(crate) fn backward(operator: &Operator, errors: &mut Errors) -> Option<(Oper
 }
 
 fn carried(operator: &Operator) -> &Type {
-    operator.machine.as_ref().map_or(&operator.state, |machine| &machine.carry)
+    operator.stepped.as_ref().map_or(&operator.state, |stepped| &stepped.carry)
 }
