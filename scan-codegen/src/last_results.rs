@@ -29,7 +29,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Places, INLINED},
+    weight::{INLINED, Places},
     zipped::Zipped,
 };
 

@@ -24,7 +24,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Decided, Places, INLINED, Weights},
+    weight::{Decided, INLINED, Places, Weights},
 };
 
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.

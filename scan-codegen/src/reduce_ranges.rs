@@ -18,8 +18,8 @@ use crate::{
         Rooms,
         algebra::{self, AlgebraWords},
         block::BlockWords,
-        kernel::KernelWords,
         intrinsics::IntrinsicsWords,
+        kernel::KernelWords,
         stage::ScanArrays,
         start,
         types::{HeadingWords, TypesWords},
@@ -29,7 +29,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Places, INLINED},
+    weight::{INLINED, Places},
     zipped::Zipped,
 };
 

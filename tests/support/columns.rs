@@ -6,8 +6,8 @@ use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, ops, scan_element, 
 
 use crate::{
     lifting::{self, Mapping, Narrow},
-    stepped::{Appending, Coder},
     operators::{AffineU32, MapU32, mixed},
+    stepped::{Appending, Coder},
 };
 
 /// Three fields of three sizes, with padding between them.

@@ -7,10 +7,10 @@ use scan_runtime::{Error, PlanError, Scan, ScanOp, Scanner, ops};
 
 use crate::{
     lifting,
-    stepped::{Appending, Coder, Mapped, mappings},
     operators::{AffineU32, MapU32, bits, inputs, mixed},
     reference,
     segments::{Heads, PATTERNS, begins},
+    stepped::{Appending, Coder, Mapped, mappings},
 };
 
 type Failed = Box<dyn std::error::Error>;

@@ -230,7 +230,11 @@ fn faults_of_the_pipeline_are_found() {
             ("less room for flags", of(&flags, |p| p.head_bytes -= 8), vec![SharedMemory, Alignment]),
             ("shorter slots", of(&offsets, |p| p.slot_bytes -= 8), vec![SharedMemory, Alignment]),
             ("slots ahead of stages", of(&offsets, |p| p.slots = 16), vec![SharedMemory, Phases, Overwriting]),
-            ("more look-ahead warps than stages", of(&plain, |p| p.look_ahead_warps = 11), vec![Threads, SharedMemory, Phases]),
+            (
+                "more look-ahead warps than stages",
+                of(&plain, |p| p.look_ahead_warps = 11),
+                vec![Threads, SharedMemory, Phases]
+            ),
             ("a group without warps", of(&plain, |p| p.group = 33), vec![Threads, Lanes, SharedMemory]),
         ]),
         Vec::<String>::new()

@@ -17,7 +17,7 @@ use crate::{
     plan::{Overrides, PROGRAMMATIC, check_operator, check_outputs, check_overrides, check_start},
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
-    weight::{Decided, Places, INLINED, Weights},
+    weight::{Decided, INLINED, Places, Weights},
 };
 
 /// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.

@@ -16,7 +16,7 @@ use crate::{
     prelude::{c_functions, prelude},
     target::Target,
     templates::{KERNEL_NAMES, Templates},
-    weight::{Places, INLINED, Weights},
+    weight::{INLINED, Places, Weights},
 };
 pub(crate) use writer::KeptConstant;
 use writer::{FieldText, FunctionText, TableText, Writer};

@@ -3,8 +3,8 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        KEEPING_SHAPE, LARGE, LARGE_INLINED, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy,
-        keeps_states, long_bytes, long_bytes_of_large_states, ring_shape,
+        KEEPING_SHAPE, LARGE, LARGE_INLINED, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy, keeps_states,
+        long_bytes, long_bytes_of_large_states, ring_shape,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,

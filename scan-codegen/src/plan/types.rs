@@ -15,7 +15,7 @@ use crate::{
     ring::Ring,
     spec::ScanSpec,
     strategy::Strategy,
-    weight::{Decided, Places, INLINED},
+    weight::{Decided, INLINED, Places},
     zipped::Zipped,
 };
 

@@ -4,7 +4,7 @@ use crate::advance;
 use crate::attribute::Laws;
 use crate::hygiene;
 use crate::ir::{Callee, Lowered};
-use crate::operator::{Declare, FUNCTIONS, Function, Stepped, Operator, of_trait};
+use crate::operator::{Declare, FUNCTIONS, Function, Operator, Stepped, of_trait};
 use crate::text::not_empty;
 use crate::{print, twin, uses};
 use proc_macro2::{Span, TokenStream, TokenTree};

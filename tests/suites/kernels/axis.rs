@@ -12,10 +12,10 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Module},
     extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    stepped::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::WAYS,
+    stepped::Coder,
 };
 
 /// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks.
@@ -622,7 +622,10 @@ fn planted_faults_are_found() {
         ),
         ("(count - begin < each ? count - begin : each)", "1"),
         ("each == 1 ? count : (count + each - 1) / each", "count"),
-        ("while (status_of(loaded, &words, epoch) != generation)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
+        (
+            "while (status_of(loaded, &words, epoch) != generation)",
+            "while (status_of(loaded, &words, epoch) == STATUSES)",
+        ),
         ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
         ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
         ("each = (count + thread.down - 1) / thread.down", "each = 1"),

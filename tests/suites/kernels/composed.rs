@@ -12,10 +12,10 @@ use scan_tests::{
     extent::compiled,
     items::{Leading, stamp},
     lifting::{INITIAL_VALUE, Lifting, Narrow, inputs},
-    stepped::{Appending, Coder, Page, ReaderFromEnd, numbers},
     operators::mixed,
     reference::WAYS,
     segments::Heads,
+    stepped::{Appending, Coder, Page, ReaderFromEnd, numbers},
     strategies,
 };
 

@@ -9,10 +9,10 @@ use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
     lifting::{self, Mapping},
-    stepped::{Appending, Coder, Mapped, mappings},
     operators::{COVERS, Span, mixed},
     planted::{Change, each_is_found},
     segments::{Heads, PATTERNS, Restart, begins, fit, places},
+    stepped::{Appending, Coder, Mapped, mappings},
     strategies,
 };
 
@@ -277,7 +277,8 @@ fn planted_faults_are_found() {
         let is_found = |program: &Program<Mapped>| {
             (0..28).any(|turn| verify(program, turn, &input, &registers, &|emulator| emulator).is_err())
         };
-        each_is_found(&program, &of_stepped_operators, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+        each_is_found(&program, &of_stepped_operators, is_found)
+            .unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     }
 }
 

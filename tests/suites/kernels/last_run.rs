@@ -11,9 +11,9 @@ use scan_tests::{
     emulated::{Emulator, Program},
     extent::compiled,
     lifting::{INITIAL_VALUE, inputs},
-    stepped::Appending,
     operators::{BitProduct, Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
+    stepped::Appending,
     strategies::IN_REGISTERS,
 };
 

@@ -8,11 +8,11 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, o
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    stepped::Coder,
     operators::{AffineU32, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
+    stepped::Coder,
     strategies,
 };
 

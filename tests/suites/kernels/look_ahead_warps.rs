@@ -8,10 +8,10 @@ use scan_tests::{
     climb::climb_in_every_place,
     emulated::{Emulator, Program},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    stepped::{Appending, Coder},
     operators::{Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
     reference::WAYS,
+    stepped::{Appending, Coder},
 };
 
 use super::look_ahead::{Shape, limits, overrides_of};

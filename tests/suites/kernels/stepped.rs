@@ -10,12 +10,12 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Program, ReductionProgram},
     extent::{compiled, one_in},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    stepped::{
-        Advancer, Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings,
-    },
     operators::mixed,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads},
+    stepped::{
+        Advancer, Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings,
+    },
     strategies,
 };
 

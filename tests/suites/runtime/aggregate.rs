@@ -7,8 +7,8 @@ use scan_tests::{
     composed::composed,
     items::{quotes, text},
     lifting::{Lifting, Narrow, inputs},
-    stepped::{Appending, Coder},
     operators::{bits, mixed},
+    stepped::{Appending, Coder},
 };
 
 /// Lexical states of a text with strings and comments, by the composition of transitions: a stepped operator.

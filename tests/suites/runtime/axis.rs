@@ -7,9 +7,9 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     configure,
     lifting::inputs,
-    stepped::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MapU32, MatrixProduct, TakeLeft, TestOperator, first_difference},
     reference::{self, WAYS},
+    stepped::Coder,
 };
 
 /// Every way to scan, from the first row and from the last, of arrays of these shapes and of some that are not contiguous.

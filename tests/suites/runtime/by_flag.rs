@@ -6,8 +6,8 @@ use scan_runtime::{Axis, Error, ScanOp, Scanner, arrays, laws, ops};
 use scan_tests::{
     composed::{composed, flagged},
     lifting::{Lifting, inputs},
-    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
     operators::{COVERS, Joined, Span, bits, mixed},
+    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
 };
 
 /// The results of chunks of drawn lengths, some of them empty, each of which begins with the total of the one before.

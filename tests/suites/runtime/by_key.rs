@@ -7,8 +7,8 @@ use scan_runtime::{Axis, Error, ScanOp, Scanner, laws, ops, scan_element, scan_o
 use scan_tests::{
     composed::composed,
     lifting::{Lifting, inputs},
-    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
     operators::{bits, mixed},
+    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
 };
 
 /// Keys of runs of up to a few elements, and some long ones. A key returns later.

@@ -6,8 +6,8 @@ use scan_codegen::{DeviceLimits, PlanError, ScanSpec, Segments};
 use scan_runtime::{Error, Overrides, Scan, ScanOp, Scanner, devices, ops, scan_op};
 use scan_tests::{
     lifting,
-    stepped::{Appending, Coder},
     operators::bits,
+    stepped::{Appending, Coder},
     strategies,
 };
 

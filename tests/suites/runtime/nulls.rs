@@ -10,8 +10,8 @@ use scan_runtime::{
 };
 use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    stepped::{Appending, Coder},
     operators::mixed,
+    stepped::{Appending, Coder},
 };
 
 /// A validity bitmap from a bit on; what is before that bit and behind the last one is set where a bit is not.

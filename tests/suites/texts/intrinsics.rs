@@ -138,7 +138,11 @@ fn cases() -> Vec<Case> {
     let rows = spec.clone().with_segments(Segments::Rows);
     let network = |carry| Strategy { block: BlockScan::of(Network::WarpShuffle), carry };
     vec![
-        Case { source: with_intrinsics(&Interval, &spec, network(Carry::LookBack)), first: sm(7, 5), probes: OF_STATUSES },
+        Case {
+            source: with_intrinsics(&Interval, &spec, network(Carry::LookBack)),
+            first: sm(7, 5),
+            probes: OF_STATUSES,
+        },
         Case {
             source: with_intrinsics(&ops::sum::<i32>(), &by_offsets, in_registers(Carry::LookBack)),
             first: sm(7, 5),

@@ -19,10 +19,10 @@ use scan_tests::{
     extent::{self, for_gpus},
     gallery::{self, Example},
     items::Classes,
-    stepped::Coder,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
     segments::Heads,
+    stepped::Coder,
     strategies::{self, LOOK_AHEAD},
 };
 

@@ -24,7 +24,6 @@ use crate::{
     distant::{Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented},
     emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, RangesProgram, ReductionProgram},
     lifting::{self, Lifting},
-    stepped::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     operators::{
         AffineU32, BitProduct, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent,
         inputs, mixed,
@@ -35,6 +34,7 @@ use crate::{
         HEAD_SOURCES, HeadSource, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back,
     },
     several::{Pairs, Splitter, Spreader},
+    stepped::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
 

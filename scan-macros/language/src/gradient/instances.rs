@@ -5,7 +5,7 @@
 
 use super::Gradient;
 use crate::errors::Errors;
-use crate::operator::{Function, Stepped, Operator};
+use crate::operator::{Function, Operator, Stepped};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
