@@ -97,7 +97,7 @@ fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits,
 fn registers(plan: &ColumnsPlan, operator: &OpSource, report: &mut Report) {
     let resident = plan.threads.saturating_mul(plan.resident);
     report.require(plan.resident == 1 || resident <= MAX_RESIDENT_THREADS, Rule::Residency, || {
-        format!("{} blocks of {} threads, of {MOST_RESIDENT_THREADS} for certain", plan.resident, plan.threads)
+        format!("{} blocks of {} threads, of {MAX_RESIDENT_THREADS} for certain", plan.resident, plan.threads)
     });
     let row = (plan.width * (bytes_of(&plan.inputs) + bytes_of(&plan.outputs))).div_ceil(WORD);
     let partial_results = EXCHANGES * plan.width * (operator.state.size as u32).div_ceil(WORD);

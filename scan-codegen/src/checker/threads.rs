@@ -79,7 +79,7 @@ fn lanes(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     });
     report.require((1..=MAX_STATUSES_OF_A_LANE).contains(&pipeline.statuses_per_lane), Rule::Lanes, || {
         format!(
-            "a lane folds {} statuses, of which registers hold {MOST_STATUSES_OF_A_LANE}",
+            "a lane folds {} statuses, of which registers hold {MAX_STATUSES_OF_A_LANE}",
             pipeline.statuses_per_lane
         )
     });

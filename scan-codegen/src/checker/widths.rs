@@ -41,6 +41,6 @@ pub(super) fn check(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     });
     let expected = u64::from(plan.tile) * plan.input_bytes + u64::from(pipeline.head_bytes);
     report.require(expected <= MAX_EXPECTED_BYTES, Rule::Widths, || {
-        format!("a barrier is told to expect {expected} bytes, and counts {MOST_EXPECTED_BYTES}")
+        format!("a barrier is told to expect {expected} bytes, and counts {MAX_EXPECTED_BYTES}")
     });
 }

@@ -12,7 +12,7 @@ const MAX_GRAIN: u64 = 16;
 pub enum AxisError {
     /// The shape has no dimensions, or too many.
     #[error(
-        "an array of {dimensions} dimensions cannot be scanned along an axis: give a shape of 1 to {MOST_DIMENSIONS}"
+        "an array of {dimensions} dimensions cannot be scanned along an axis: give a shape of 1 to {MAX_DIMENSIONS}"
     )]
     Dimensions {
         /// How many it has.

@@ -146,7 +146,7 @@ fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
         return Err(refused(
             strategy,
             &format!(
-                "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose \
+                "elements have {largest} bytes, and registers are for {MAX_REGISTER_BYTES} at most: choose \
                  `BlockScan::coarsened(Network::WarpShuffle)`"
             ),
         ));
@@ -167,7 +167,7 @@ fn cluster_blocks(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
     }
     match request.overrides.blocks.unwrap_or(MAX_OF_CLUSTER) {
         blocks @ 1..=MAX_OF_CLUSTER => Ok(Some(blocks)),
-        blocks => Err(refused(strategy, &format!("a cluster has 1 to {MOST_OF_CLUSTER} blocks, not {blocks}"))),
+        blocks => Err(refused(strategy, &format!("a cluster has 1 to {MAX_OF_CLUSTER} blocks, not {blocks}"))),
     }
 }
 

@@ -279,15 +279,15 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
             // Where nothing is before a segment, an exclusive scan has been refused.
             let begin = initial_value.or(start).unwrap_or(before);
             let restart = initial_value.or_else(|| self.neutral());
-            let marked: MarkedByHand<Op, M> = of(kind, order, const { &loops_by_hand!(marked_by_hand::<Op, M>) });
+            let masked: MaskedByHand<Op, M> = of(kind, order, const { &loops_by_hand!(masked_by_hand::<Op, M>) });
             masked(op, memory, range, mask, before, begin, restart.as_ref())
         }
     }
 }
 
-/// A loop over up to 64 elements: the parameters of [`marked_by_hand`]. Rust 1.88 finds no common type of the
+/// A loop over up to 64 elements: the parameters of [`masked_by_hand`]. Rust 1.88 finds no common type of the
 /// loops unless it is written.
-type MarkedByHand<Op, M> = unsafe fn(
+type MaskedByHand<Op, M> = unsafe fn(
     &Op,
     M,
     Range<usize>,
@@ -303,7 +303,7 @@ type MarkedByHand<Op, M> = unsafe fn(
 /// # Safety
 ///
 /// The range is in bounds, and no other thread touches it.
-unsafe fn marked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+unsafe fn masked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
     range: Range<usize>,

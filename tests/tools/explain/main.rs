@@ -201,7 +201,7 @@ where
     print!("{counts}");
     if let Some(path) = &arguments.svg {
         if length == 0 || network.columns > MAX_COLUMNS {
-            return Err(format!("a picture has 1 to {MOST_COLUMNS} columns, not {}", network.columns).into());
+            return Err(format!("a picture has 1 to {MAX_COLUMNS} columns, not {}", network.columns).into());
         }
         if !network.is_whole() {
             return Err("what blocks tell each other by messages cannot be drawn: choose a length of one tile".into());

@@ -25,7 +25,7 @@ pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, error
     if types.len() > MAX_PARAMETERS {
         errors.at(
             &item.sig.inputs,
-            format!("a function with a gradient has at most {MOST_PARAMETERS} parameters: make a struct of some"),
+            format!("a function with a gradient has at most {MAX_PARAMETERS} parameters: make a struct of some"),
         );
     }
     if types.is_empty() {
