@@ -553,7 +553,7 @@ fn planted_faults_of_values_are_found() {
 #[test]
 fn planted_faults_of_the_ring_are_found() {
     let changes =
-        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (tile_row >> ring.log) + 1;", "return 1;")];
+        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (row >> ring.log) + 1;", "return 1;")];
     let program = program::<Interval>((64, 2, 2, 16, 3), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
         let shapes = [(vec![400, 32], 0), (vec![2, 300, 32], 1)];
