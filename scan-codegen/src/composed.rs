@@ -43,8 +43,8 @@ impl OpSource {
         flipped
     }
 
-    /// The operator of a reversed scan, which combines in the order of memory. A machine reads from the right: what it
-    /// has read is on the left.
+    /// The operator of a reversed scan, which combines in the order of memory. A stepped operator reads from the right:
+    /// what it has read is on the left.
     pub(crate) fn read_backwards(&self) -> Self {
         match &self.backwards {
             Some(backwards) => (**backwards).clone(),

@@ -11,7 +11,7 @@ pub const MAX_PARAMETER_BYTES: usize = 3072;
 pub(crate) const WARP: u32 = 32;
 
 /// The maximum threads of a block: one warp scans the aggregates of all its warps, one per lane.
-pub(crate) const MOST_THREADS: u32 = WARP * WARP;
+pub(crate) const MAX_THREADS: u32 = WARP * WARP;
 
 /// The alignment of both ends of a bulk copy, in bytes. Tiles are copied in units of the same size.
 pub(crate) const COPY_ALIGNMENT: u32 = 16;

@@ -145,8 +145,8 @@ pub(crate) const SHORT_TABLES: u32 = 8 * 1024;
 impl ShortTable {
     /// The class of a table of `len` items of `bytes` bytes each; `None` if it is not short.
     pub fn of(len: usize, bytes: usize) -> Option<Self> {
-        let least = crate::constants::COPY_ALIGNMENT;
-        let room = u32::try_from(len.checked_mul(bytes)?).ok()?.max(least).checked_next_power_of_two()?;
+        let min = crate::constants::COPY_ALIGNMENT;
+        let room = u32::try_from(len.checked_mul(bytes)?).ok()?.max(min).checked_next_power_of_two()?;
         (room <= SHORT_TABLES).then_some(ShortTable { room, covers_bytes: len > usize::from(u8::MAX) })
     }
 }

@@ -147,36 +147,36 @@ pub enum PlanError {
         architecture: Architecture,
     },
     /// A device limit is too small for any kernel.
-    #[error("no kernel runs on a device with {value} {limit}: set `DeviceLimits::{limit}` to at least {least}")]
+    #[error("no kernel runs on a device with {value} {limit}: set `DeviceLimits::{limit}` to at least {min}")]
     Limits {
         /// The field of [`DeviceLimits`](crate::DeviceLimits).
         limit: &'static str,
         /// Its value.
         value: u64,
         /// The minimum.
-        least: u64,
+        min: u64,
     },
     /// The requested shape is not supported on any device.
-    #[error("`{name}` of {value} is not supported: use {least} to {most}")]
+    #[error("`{name}` of {value} is not supported: use {min} to {max}")]
     Override {
         /// The field of [`Overrides`](crate::Overrides).
         name: &'static str,
         /// The requested value.
         value: u32,
         /// The minimum.
-        least: u32,
+        min: u32,
         /// The maximum.
-        most: u32,
+        max: u32,
     },
     /// The requested number of threads is not supported.
-    #[error("blocks of {threads} threads are not supported here: use a power of two from {least} to {most}")]
+    #[error("blocks of {threads} threads are not supported here: use a power of two from {min} to {max}")]
     Threads {
         /// The requested number.
         threads: u32,
         /// The minimum number of threads per block.
-        least: u32,
+        min: u32,
         /// The maximum number of threads per block, for this element on this device.
-        most: u32,
+        max: u32,
     },
     /// The requested number of elements per thread is not supported.
     #[error("runs of {run} elements for each thread are not supported here: {why}")]

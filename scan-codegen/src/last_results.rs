@@ -29,7 +29,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Places, WRITTEN_OUT},
+    weight::{INLINED, Places},
     zipped::Zipped,
 };
 
@@ -86,9 +86,9 @@ pub fn plan_last_results(
     check_arrays(operator, &spec)?;
     let usable = limits.usable()?;
     let room = usable.shared_bytes_per_block;
-    let least = COUNT_BYTES * WARP;
-    if needs_counts(segments) && room < least {
-        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: room.into(), least: least.into() });
+    let min = COUNT_BYTES * WARP;
+    if needs_counts(segments) && room < min {
+        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: room.into(), min: min.into() });
     }
     let threads =
         THREADS.min(usable.threads_per_block).min(if needs_counts(segments) { room / COUNT_BYTES } else { THREADS });
@@ -209,7 +209,7 @@ pub fn render_last_results_from(
     plan: &LastResultsPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let text = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
+    let text = operator_text_as(operator, target, Wording::of(Places::all(0), INLINED))?;
     let rooms = rooms_of(operator, &text, plan)?;
     // All types, also those that these kernels do not name.
     let types = templates.part("types", &rooms)?;

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    constants::{MOST_THREADS, WARP},
+    constants::{MAX_THREADS, WARP},
     error::PlanError,
 };
 
@@ -108,24 +108,24 @@ impl DeviceLimits {
         if self.architecture < Architecture::OLDEST {
             return Err(PlanError::Architecture { architecture: self.architecture });
         }
-        let least = [
+        let min = [
             ("multiprocessors", u64::from(self.multiprocessors), 1),
             ("threads_per_block", self.threads_per_block.into(), WARP.into()),
             ("blocks_per_grid", self.blocks_per_grid, 1),
         ];
-        for (limit, value, least) in least {
-            if value < least {
-                return Err(PlanError::Limits { limit, value, least });
+        for (limit, value, min) in min {
+            if value < min {
+                return Err(PlanError::Limits { limit, value, min });
             }
         }
         // More bytes of a tile than this no barrier can be told to expect.
-        const MOST_SHARED: u32 = 1 << 20;
+        const MAX_SHARED: u32 = 1 << 20;
         Ok(DeviceLimits {
             architecture: self.architecture,
             multiprocessors: self.multiprocessors.min(1 << 14),
-            threads_per_block: self.threads_per_block.min(MOST_THREADS),
-            shared_bytes_per_block: self.shared_bytes_per_block.min(MOST_SHARED),
-            shared_bytes_per_block_optin: self.shared_bytes_per_block_optin.min(MOST_SHARED),
+            threads_per_block: self.threads_per_block.min(MAX_THREADS),
+            shared_bytes_per_block: self.shared_bytes_per_block.min(MAX_SHARED),
+            shared_bytes_per_block_optin: self.shared_bytes_per_block_optin.min(MAX_SHARED),
             blocks_per_grid: self.blocks_per_grid.min((1 << 31) - 1),
         })
     }

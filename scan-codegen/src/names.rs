@@ -24,7 +24,7 @@ const RESERVED: &[&str] = &[
     "clock", "clock64", "memcpy", "std", "combine", "lift", "project", "identity",
 ];
 
-/// Names that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`), or that the prelude keeps for the machine's words.
+/// Names that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`), or that the prelude keeps for intrinsics.
 fn is_cuda_name(name: &str) -> bool {
     let vector = [
         "char",
@@ -40,7 +40,7 @@ fn is_cuda_name(name: &str) -> bool {
         "float",
         "double",
     ];
-    ["cuda", "CU", "NV_", "machine_"].iter().any(|start| name.starts_with(start))
+    ["cuda", "CU", "NV_", "intrinsic_"].iter().any(|start| name.starts_with(start))
         || vector.iter().any(|stem| {
             name.strip_prefix(stem).is_some_and(|rest| matches!(rest.get(..1), Some("1" | "2" | "3" | "4")))
         })

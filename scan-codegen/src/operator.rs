@@ -21,7 +21,7 @@ pub struct OpSource {
     pub output: ElementType,
     /// The bytes of the identity, evaluated by Rust; `None` if the operator has none.
     pub identity: Option<Vec<u8>>,
-    /// The carry that each input moves on, where the operator is a machine: then it has `apply` and `step`.
+    /// The carry that each input moves on, where the operator is stepped: then it has `apply` and `step`.
     pub carry: Option<CarrySource>,
     /// The operator's own fields where it has parameters known only at run time.
     pub parameters: Option<ElementType>,
@@ -33,7 +33,7 @@ pub struct OpSource {
     /// The values from which it can make outputs.
     pub outputs_of: OutputsOf,
     /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a
-    /// machine.
+    /// stepped operator.
     pub backwards: Option<Box<OpSource>>,
 }
 
@@ -54,7 +54,7 @@ pub enum OutputsOf {
     Prefixes,
 }
 
-/// The carry of a machine: what each input moves on, and what partial results apply to.
+/// The carry of a stepped operator: what each input moves on, and what partial results apply to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CarrySource {
     /// Its element type.
@@ -102,7 +102,7 @@ impl OpSource {
         self.carry.is_some() || self.has("append")
     }
 
-    /// Whether runs are folded from their ends, input by input: those of a machine that says how.
+    /// Whether runs are folded from their ends, input by input: those of a stepped operator that says how.
     pub(crate) fn folds_backwards(&self) -> bool {
         self.carry.is_some() && self.has("prepend")
     }

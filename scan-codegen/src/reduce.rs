@@ -5,13 +5,13 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::{
-    constants::MOST_THREADS,
+    constants::MAX_THREADS,
     error::{PlanError, RenderError},
     kernel_role::KernelRole,
     limits::DeviceLimits,
     operator::{OpSource, OutputsOf},
     operator_text::{OperatorText, Wording, operator_text_as},
-    plan::{MOST_COARSENED_THREADS, check_operator, check_outputs, check_start, coarsened_run},
+    plan::{MAX_COARSENED_THREADS, check_operator, check_outputs, check_start, coarsened_run},
     render::{KernelSource, source},
     rooms::{
         Room, Rooms, Words,
@@ -24,7 +24,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Decided, Places, WRITTEN_OUT, Weights},
+    weight::{Decided, INLINED, Places, Weights},
 };
 
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
@@ -109,8 +109,8 @@ pub fn plan_reduction(
     // Trees take two elements per thread; a coarsened one a run, and a slot for its aggregate.
     let (tile_slots, sum_slots) = if coarsened { (run, 1) } else { (2, 0) };
     let room = limits.shared_bytes_per_block / ((tile_slots + sum_slots) * state_bytes);
-    let most = room.min(limits.threads_per_block).min(if coarsened { MOST_COARSENED_THREADS } else { MOST_THREADS });
-    let Some(log) = most.checked_ilog2() else {
+    let max = room.min(limits.threads_per_block).min(if coarsened { MAX_COARSENED_THREADS } else { MAX_THREADS });
+    let Some(log) = max.checked_ilog2() else {
         let room = limits.shared_bytes_per_block;
         let why = format!("one thread's run of {state_bytes} bytes an element outgrows {room} bytes of shared memory");
         return Err(PlanError::Run { run, why });
@@ -129,7 +129,7 @@ pub fn plan_reduction(
         tile,
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         state_bytes: u64::from(state_bytes),
-        decided: Decided { instructions, open: false, ..Decided::of(operator, PLACES, WRITTEN_OUT) },
+        decided: Decided { instructions, open: false, ..Decided::of(operator, PLACES, INLINED) },
     })
 }
 
@@ -220,7 +220,7 @@ pub fn render_reduction_from(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let text = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
+    let text = operator_text_as(operator, target, Wording::of(PLACES, INLINED))?;
     let trees: &[&str] = match plan.reduction {
         Reduction::Divergent => &["reduce_divergent"],
         Reduction::Contiguous => &["reduce_contiguous"],

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     array_kind::ArrayKind,
-    constants::{MOST_THREADS, WARP, WORD},
+    constants::{MAX_THREADS, WARP, WORD},
     error::{PlanError, RenderError},
     kernel_role::KernelRole,
     last_results::LastResultsWords,
@@ -18,8 +18,8 @@ use crate::{
         Rooms,
         algebra::{self, AlgebraWords},
         block::BlockWords,
+        intrinsics::IntrinsicsWords,
         kernel::KernelWords,
-        machine::MachineWords,
         stage::ScanArrays,
         start,
         types::{HeadingWords, TypesWords},
@@ -29,7 +29,7 @@ use crate::{
     spec::ScanSpec,
     target::Target,
     templates::Templates,
-    weight::{Places, WRITTEN_OUT},
+    weight::{INLINED, Places},
     zipped::Zipped,
 };
 
@@ -78,12 +78,12 @@ pub fn plan_range_reduction(
     check_arrays(operator, &spec)?;
     let value = limits.shared_bytes_per_block;
     // The kernel also declares a word for each warp.
-    let room = value.saturating_sub(MOST_THREADS / WARP * WORD);
+    let room = value.saturating_sub(MAX_THREADS / WARP * WORD);
     let of_block = DeviceLimits { shared_bytes_per_block: room, ..*limits };
     let block = plan_reduction(operator, initial_value, &of_block, Reduction::Coarsened)?;
     if block.threads < WARP {
-        let least = u64::from((block.run + 1) * WARP + WORD) * operator.state.size as u64;
-        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: value.into(), least });
+        let min = u64::from((block.run + 1) * WARP + WORD) * operator.state.size as u64;
+        return Err(PlanError::Limits { limit: "shared_bytes_per_block", value: value.into(), min });
     }
     let zipped = Zipped::of(operator, &spec, |_| 0);
     Ok(RangeReductionPlan { device: *limits, spec, positions, block, zipped })
@@ -153,7 +153,7 @@ pub fn render_range_reduction_from(
     let spec = &plan.spec;
     let flipped = spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let text = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
+    let text = operator_text_as(operator, target, Wording::of(PLACES, INLINED))?;
     let mut parts = vec!["types", if spec.reversed { "order/reversed" } else { "order/forward" }];
     if plan.zipped.is_some() {
         let (inputs, outputs) = (spec.input_kinds, spec.output_kinds);
@@ -163,7 +163,7 @@ pub fn render_range_reduction_from(
         parts.extend(outputs.are_computed().then_some("zipped/computed"));
         parts.push("zipped/arrays");
     }
-    parts.extend(["machine", "no_head_masks", "prefix"]);
+    parts.extend(["intrinsics", "no_head_masks", "prefix"]);
     parts.extend(start::start(operator, spec));
     parts.extend(algebra::folds(operator));
     parts.extend([algebra::cursor(operator), "warp/kogge_stone", "reduce_tile", "reduce_contiguous"]);
@@ -187,11 +187,11 @@ fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &RangeReductionPlan)
         .with(&HeadingWords::new(plan.description(), "a thread, a warp or a block per range"))?
         .with(&if plan.zipped.is_some() { types.in_arrays(spec) } else { types })?
         .with(&kernel)?
-        .with(&MachineWords::new(false, 1))?
+        .with(&IntrinsicsWords::new(false, 1))?
         .with(&arrays.types_in_memory())?
         .with(&arrays.stage())?
         .with(&AlgebraWords::new(operator, false, false))?
-        .with(&BlockWords::of_warps(operator, PLACES, WRITTEN_OUT))?
+        .with(&BlockWords::of_warps(operator, PLACES, INLINED))?
         .with(&plan.block.words())?
         .with(&LastResultsWords::of_ranges(plan.positions.word(), of_nothing))
 }

@@ -15,9 +15,9 @@ use crate::{
         block::BlockWords,
         carry::{CarryWords, StatusWords},
         heads::{self, Engine, HeadsWords},
+        intrinsics::IntrinsicsWords,
         kernel::KernelWords,
         layout::LayoutWords,
-        machine::MachineWords,
         pipeline::{self, PipelineWords},
         runs::{self, RunsWords},
         stage::ScanArrays,
@@ -118,7 +118,7 @@ pub fn render_from(
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
     let keeps_constants = plan.pipeline.is_some_and(|pipeline| pipeline.table_bytes > 0);
-    let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.written_out) };
+    let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.inlined) };
     let text = operator_text_as(operator, target, wording)?;
     let rooms = rooms_of(operator, &text, plan)?;
     source(templates, text, &rooms, parts(operator, plan))
@@ -140,7 +140,7 @@ pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &Plan) ->
         .with(&HeadingWords::new(&plan.spec, plan.strategy))?
         .with(&types)?
         .with(&kernel)?
-        .with(&MachineWords::new(plan.delays, plan.packet_payload()))?
+        .with(&IntrinsicsWords::new(plan.delays, plan.packet_payload()))?
         .with(&arrays.types())?
         .with(&arrays.stage())?
         .with(&RunsWords::new(operator, plan))?
@@ -206,7 +206,7 @@ fn parts(operator: &OpSource, plan: &Plan) -> Vec<&'static str> {
     parts.extend(plan.spec.output_kinds.are_computed().then_some("zipped/computed"));
     parts.push(if is_zipped { "zipped/arrays" } else { "one_array/overlap" });
     parts.push(if plan.programmatic { "launches" } else { "no_launches" });
-    parts.push("machine");
+    parts.push("intrinsics");
     match (engine, facts.blocks) {
         (Engine::Pipeline, _) => parts.extend(["dynamic_shared_memory", "barrier", "bulk_copy"]),
         (_, Blocks::Cluster) => parts.extend(["barrier", "distributed_memory"]),

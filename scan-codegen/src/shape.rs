@@ -40,17 +40,7 @@ const LINES_OF_A_FILE: usize = 300;
 const AXES: [(&str, &[&str]); 5] = [
     (
         "algebra",
-        &[
-            "machine",
-            "takes_inputs",
-            "lifts",
-            "projects",
-            "emits",
-            "appends",
-            "folds_backwards",
-            "keeps_states",
-            "hides_states",
-        ],
+        &["takes_inputs", "lifts", "projects", "emits", "appends", "folds_backwards", "keeps_states", "hides_states"],
     ),
     (
         "start and total",

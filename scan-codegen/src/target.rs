@@ -5,6 +5,6 @@
 pub enum Target {
     /// NVRTC.
     Cuda,
-    /// A C++20 compiler of the host: machine functions are replaced, and the caller supplies `panic`.
+    /// A C++20 compiler of the host: intrinsics are replaced, and the caller supplies `panic`.
     Host,
 }

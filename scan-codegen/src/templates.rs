@@ -39,14 +39,14 @@ const PARTS: &[Part] = parts! {
         "order/forward": "order/forward",
         "order/reversed": "order/reversed",
     }
-    Machine {
-        "no_launches": "no_launches",
-        "launches": "launches",
-        "machine": "machine",
-        "barrier": "barrier",
-        "dynamic_shared_memory": "dynamic_shared_memory",
-        "bulk_copy": "bulk_copy",
-        "distributed_memory": "distributed_memory",
+    Intrinsics {
+        "no_launches": "intrinsics/no_launches",
+        "launches": "intrinsics/launches",
+        "intrinsics": "intrinsics/common",
+        "barrier": "intrinsics/barrier",
+        "dynamic_shared_memory": "intrinsics/dynamic_shared_memory",
+        "bulk_copy": "intrinsics/bulk_copy",
+        "distributed_memory": "intrinsics/distributed_memory",
     }
     Arrays {
         "zipped/kinds": "zipped/kinds",

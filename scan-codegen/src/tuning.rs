@@ -5,7 +5,7 @@ use crate::{
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{LARGE, MOST_REGISTER_BYTES, Overrides, Plan, Plans, plan},
+    plan::{LARGE, MAX_REGISTER_BYTES, Overrides, Plan, Plans, plan},
     spec::ScanSpec,
     strategy::{BlockScan, Strategy},
 };
@@ -42,7 +42,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     let bytes = len.saturating_mul(widest);
     let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
     // Runs in registers are for small elements.
-    let block = if operator.largest_element() <= MOST_REGISTER_BYTES {
+    let block = if operator.largest_element() <= MAX_REGISTER_BYTES {
         BlockScan::in_registers()
     } else {
         BlockScan::SHARED_RUNS
@@ -135,7 +135,7 @@ pub fn plan_tuned(
 
 impl Tuned {
     /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams -
-    /// stages - blocks - statuses - group - written -`. `None` for an algorithm that a search does not try.
+    /// stages - blocks - statuses - group - inlined -`. `None` for an algorithm that a search does not try.
     pub fn to_line(&self) -> Option<String> {
         let Overrides {
             strategy,
@@ -146,7 +146,7 @@ impl Tuned {
             blocks,
             statuses_per_lane,
             group,
-            written_out,
+            inlined,
             look_ahead_warps: _,
             keeps_states: _,
             deterministic: _,
@@ -156,11 +156,11 @@ impl Tuned {
         let strategy = strategy?;
         let (block, _) = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let [threads, run, teams, stages, blocks, statuses, group, written] =
-            [threads, run, teams, stages, blocks, statuses_per_lane, group, written_out].map(number);
+        let [threads, run, teams, stages, blocks, statuses, group, inlined] =
+            [threads, run, teams, stages, blocks, statuses_per_lane, group, inlined].map(number);
         let carry = CARRIES.iter().find(|carry| **carry == strategy.carry)?.name();
         Some(format!(
-            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} statuses {statuses} group {group} written {written}",
+            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} statuses {statuses} group {group} inlined {inlined}",
             self.from, self.to
         ))
     }
@@ -190,7 +190,7 @@ impl Tuned {
             blocks: number("blocks")?,
             statuses_per_lane: number("statuses")?,
             group: number("group")?,
-            written_out: number("written")?,
+            inlined: number("inlined")?,
             look_ahead_warps: None,
             keeps_states: None,
             deterministic: false,
@@ -287,7 +287,7 @@ mod tests {
         for line in [
             "",
             "from 1 to 2",
-            "from 1 to 2: shared reduce-then-scan threads 1 run 1 teams - stages - blocks - statuses - written -",
+            "from 1 to 2: shared reduce-then-scan threads 1 run 1 teams - stages - blocks - statuses - inlined -",
         ] {
             assert_eq!(Tuned::parse(line), None, "{line}");
         }

@@ -15,7 +15,7 @@ const CALL: u64 = 24;
 ///
 /// A heavy operator that is inlined everywhere makes NVRTC slow; a light one that is called makes the kernel slow.
 /// Measured: `docs/tuning.md#called-or-inlined`.
-pub(crate) const WRITTEN_OUT: u32 = 8192;
+pub(crate) const INLINED: u32 = 8192;
 
 /// The maximum number of instructions of the unrolled loops over a run.
 ///
@@ -23,8 +23,8 @@ pub(crate) const WRITTEN_OUT: u32 = 8192;
 const UNROLLED: u64 = 4096;
 
 /// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find
-/// the run's exclusive prefix (a machine applies the second of these to its carry, which takes no longer), and as a
-/// part of what the first warp does.
+/// the run's exclusive prefix (a stepped operator applies the second of these to its carry, which takes no longer), and
+/// as a part of what the first warp does.
 const JOINS_OF_A_RUN: u64 = 8;
 
 /// The weight of each function of an operator, and whether it is called or inlined.
@@ -38,7 +38,7 @@ pub(crate) struct Weights {
 /// At how many places of a kernel the functions of an operator stand.
 #[derive(Clone, Copy)]
 pub(crate) struct Places {
-    /// What joins partial results: `combine`, and the `apply` of a machine.
+    /// What joins partial results: `combine`, and the `apply` of a stepped operator.
     pub(crate) joins: u64,
     /// What each element of a run goes through: all else, and `combine` too where elements are lifted.
     pub(crate) elements: u64,
@@ -63,13 +63,13 @@ fn by_input(op: &OpSource) -> &'static str {
 /// How often the kernels call a function for each element of a run: the run is folded, and then scanned from its
 /// exclusive prefix.
 fn calls_an_element(op: &OpSource, function: &str) -> u64 {
-    let machine = op.carry.is_some();
+    let stepped = op.carry.is_some();
     match function {
         "append" | "prepend" if function != by_input(op) => 0,
         "lift" | "combine" if op.has(by_input(op)) => 0,
-        // The scan of a machine takes steps in place of partial results.
+        // The scan of a stepped operator takes steps in place of partial results.
         "lift" | "combine" | "append" | "prepend" => {
-            if machine {
+            if stepped {
                 1
             } else {
                 2
@@ -130,8 +130,8 @@ pub(crate) struct Decided {
 
 impl Decided {
     /// Of an operator whose functions stand at so many places.
-    pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
-        let weights = Weights::of(op, places, written_out);
+    pub(crate) fn of(op: &OpSource, places: Places, inlined: u32) -> Self {
+        let weights = Weights::of(op, places, inlined);
         let functions = || op.functions.iter().zip(&weights.functions);
         let helpers = op.helpers.iter().zip(&weights.helpers);
         let called = functions().chain(helpers).filter(|(_, weight)| weight.called);
@@ -169,8 +169,8 @@ pub(crate) struct Weight {
 
 impl Weights {
     /// Of an operator whose functions stand at so many places of a kernel each, and are to have no more instructions there.
-    pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
-        let most = |places: u64| u64::from(written_out) / places.max(1);
+    pub(crate) fn of(op: &OpSource, places: Places, inlined: u32) -> Self {
+        let max = |places: u64| u64::from(inlined) / places.max(1);
         let all = || op.functions.iter().chain(&op.helpers);
         let mut helpers: Vec<Weight> = Vec::new();
         for (index, helper) in op.helpers.iter().enumerate() {
@@ -178,9 +178,9 @@ impl Weights {
                 function.calls.iter().filter(|(callee, _)| *callee == index).map(|(_, times)| *times).sum::<u64>()
             };
             let calls = all().map(times).fold(0, u64::saturating_add).max(1);
-            helpers.push(Weight::of(helper, &helpers, most(places.elements) / calls));
+            helpers.push(Weight::of(helper, &helpers, max(places.elements) / calls));
         }
-        let weight = |function| Weight::of(function, &helpers, most(places.of(function)));
+        let weight = |function| Weight::of(function, &helpers, max(places.of(function)));
         let functions = op.functions.iter().map(weight).collect();
         Weights { functions, helpers }
     }
@@ -203,13 +203,13 @@ impl Weights {
         u32::try_from(joined.saturating_mul(joins).div_ceil(element)).unwrap_or(u32::MAX)
     }
 
-    /// The most elements of which a run is to be, whose functions are written out or called as here.
+    /// The most elements of which a run is to be, whose functions are inlined or called as here.
     pub(crate) fn longest_run(op: &OpSource) -> u32 {
         u32::try_from(UNROLLED / Weights::of_an_element(op, 2 * CALL)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The most inputs for which the loop that reduces a run of them is unrolled as a whole.
-    pub(crate) fn most_appended(op: &OpSource) -> u32 {
+    pub(crate) fn max_appended(op: &OpSource) -> u32 {
         let of = |name| Weights::instructions_of(op, name);
         let by_input = by_input(op);
         let input = if op.has(by_input) { of(by_input) } else { of("lift").saturating_add(of("combine")) };
@@ -217,8 +217,8 @@ impl Weights {
     }
 
     /// Instructions of the unrolled loops over a run of so many elements, with functions at so many places.
-    pub(crate) fn of_a_run(op: &OpSource, run: u32, places: Places, written_out: u32) -> u64 {
-        let weights = Weights::of(op, places, written_out);
+    pub(crate) fn of_a_run(op: &OpSource, run: u32, places: Places, inlined: u32) -> u64 {
+        let weights = Weights::of(op, places, inlined);
         let each = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
             let instructions = if weight.called { CALL } else { weight.instructions };
             calls_an_element(op, &function.name).saturating_mul(instructions)
@@ -227,10 +227,10 @@ impl Weights {
     }
 
     /// Instructions for an element of a run, where a call of a function counts for so many at most.
-    fn of_an_element(op: &OpSource, most: u64) -> u64 {
+    fn of_an_element(op: &OpSource, max: u64) -> u64 {
         let weights = Weights::of(op, Places::all(1), u32::MAX);
         let each = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
-            calls_an_element(op, &function.name).saturating_mul(weight.instructions.min(most))
+            calls_an_element(op, &function.name).saturating_mul(weight.instructions.min(max))
         });
         each.fold(0, u64::saturating_add).max(1)
     }
@@ -244,15 +244,15 @@ pub fn instructions_of_an_element(op: &OpSource) -> u64 {
 /// Whether `combine` is called, so that the steps of a network over a warp are a loop in the machine code as well: it would be called
 /// at ten places otherwise, in each of the three networks of a kernel that looks at all. Lighter operators have their
 /// steps unrolled, which is faster. Measured: `docs/tuning.md#networks-as-loops`.
-pub(crate) fn calls_combine(op: &OpSource, places: Places, written_out: u32) -> bool {
-    let weights = Weights::of(op, places, written_out);
+pub(crate) fn calls_combine(op: &OpSource, places: Places, inlined: u32) -> bool {
+    let weights = Weights::of(op, places, inlined);
     let mut functions = op.functions.iter().zip(&weights.functions);
     functions.any(|(function, weight)| function.name == "combine" && weight.called)
 }
 
 impl Weight {
-    /// The weight of a function whose callees have weights. It is called if it has more instructions than `most`.
-    fn of(function: &FunctionSource, helpers: &[Weight], most: u64) -> Self {
+    /// The weight of a function whose callees have weights. It is called if it has more instructions than `max`.
+    fn of(function: &FunctionSource, helpers: &[Weight], max: u64) -> Self {
         let widest = widest(function);
         let words = function.returns.size.div_ceil(4).max(1) as u64;
         let own = function.uses.iter().map(|(part, times)| instructions(part, widest).saturating_mul(*times));
@@ -265,7 +265,7 @@ impl Weight {
             weight.saturating_mul(*times)
         });
         let instructions = own.chain(called).fold(words, u64::saturating_add);
-        Weight { instructions, called: function.cold || instructions > most.max(CALL), cold: function.cold }
+        Weight { instructions, called: function.cold || instructions > max.max(CALL), cold: function.cold }
     }
 }
 
@@ -394,7 +394,7 @@ mod tests {
     fn light_functions_and_those_with_few_call_sites_are_inlined() {
         let weigh = |uses: &[_], places| {
             let op = OpSource { functions: vec![function(Primitive::U32, uses, &[])], ..operator_of(4) };
-            Weights::of(&op, Places::all(places), WRITTEN_OUT).functions[0]
+            Weights::of(&op, Places::all(places), INLINED).functions[0]
         };
         assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false, cold: false });
         assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false, cold: false });
@@ -408,7 +408,7 @@ mod tests {
         let weights = |uses: u64, calls: u64| {
             let helpers = vec![function(Primitive::U32, &[("add", uses)], &[])];
             let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, calls)])];
-            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, Places::all(1), WRITTEN_OUT)
+            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, Places::all(1), INLINED)
         };
         assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false, cold: false });
         assert_eq!(weights(4095, 1).helpers[0], Weight { instructions: 4096, called: false, cold: false });
@@ -421,7 +421,7 @@ mod tests {
         let helpers = vec![FunctionSource { cold: true, ..function(Primitive::U32, &[("add", 9)], &[]) }];
         let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, 3)])];
         let op = OpSource { functions, helpers, ..operator_of(4) };
-        let weights = Weights::of(&op, Places::all(1), WRITTEN_OUT);
+        let weights = Weights::of(&op, Places::all(1), INLINED);
         assert_eq!(weights.helpers[0], Weight { instructions: 10, called: true, cold: true });
         assert_eq!(weights.functions[0], Weight { instructions: 2, called: false, cold: false });
     }
@@ -439,9 +439,9 @@ mod tests {
     #[test]
     fn combine_is_called_where_it_is_long_for_its_call_sites() {
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 100)], &[])], ..operator_of(4) };
-        assert_eq!([81, 82].map(|places| calls_combine(&op, Places::all(places), WRITTEN_OUT)), [false, true]);
+        assert_eq!([81, 82].map(|places| calls_combine(&op, Places::all(places), INLINED)), [false, true]);
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 23)], &[])], ..operator_of(4) };
-        assert!(!calls_combine(&op, Places::all(100_000), WRITTEN_OUT));
+        assert!(!calls_combine(&op, Places::all(100_000), INLINED));
     }
 
     #[test]

@@ -33,10 +33,11 @@ use proc_macro::TokenStream;
 ///
 /// - `fn append(s: State, x: Input) -> State`, the same as `combine(s, lift(x))`, and `fn prepend(x: Input, s: State) ->
 ///   State`, the same as `combine(lift(x), s)`, where it is cheaper to do both at once.
-/// - A machine: `type Carry`, `const START: Carry`, `fn apply(s: State, c: Carry) -> Carry` and `fn step(c: Carry, x:
-///   Input) -> Carry`. Then `project` takes a carry. `fn emit(c: Carry, x: Input) -> Output` takes its place in inclusive
-///   scans; an operator that has `emit` needs `project` only for exclusive scans and reductions. `fn advance(c: Carry,
-///   x: Input) -> (Carry, Output)` is `step` and `emit` in one. The documentation of `ScanOp` has examples.
+/// - A stepped operator: `type Carry`, `const START: Carry`, `fn apply(s: State, c: Carry) -> Carry` and `fn step(c:
+///   Carry, x: Input) -> Carry`. Then `project` takes a carry. `fn emit(c: Carry, x: Input) -> Output` takes its place
+///   in inclusive scans; an operator that has `emit` needs `project` only for exclusive scans and reductions. `fn
+///   advance(c: Carry, x: Input) -> (Carry, Output)` is `step` and `emit` in one. The documentation of `ScanOp` has
+///   examples.
 ///
 /// # The function form
 ///

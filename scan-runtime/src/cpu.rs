@@ -57,8 +57,8 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs: Need
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
     let elements = elements.into_iter().all(fits);
-    // A machine begins with its start.
-    let needs_start = needs.identity || op.is_machine();
+    // A stepped operator begins with its start.
+    let needs_start = needs.identity || op.is_stepped();
     let heads = match heads.kind {
         HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
@@ -77,7 +77,7 @@ pub(crate) struct Needs {
     pub(crate) outputs_of: OutputsOf,
 }
 
-/// What stands before the first element of all: of a machine its start, if there is no initial value.
+/// What stands before the first element of all: of a stepped operator its start, if there is no initial value.
 pub(crate) fn begin<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>) -> Option<Op::Carry> {
     initial_value.or_else(|| op.start().filter(|start| op.state_of(*start).is_none()))
 }

@@ -3,18 +3,18 @@
 use std::ops::Deref;
 
 /// The most arrays of an input or output.
-pub(crate) const MOST_ARRAYS: usize = 16;
+pub(crate) const MAX_ARRAYS: usize = 16;
 
 /// As many values as an input or output has arrays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Few<T> {
-    values: [T; MOST_ARRAYS],
+    values: [T; MAX_ARRAYS],
     count: usize,
 }
 
 impl<T: Copy + Default> Default for Few<T> {
     fn default() -> Self {
-        Few { values: [T::default(); MOST_ARRAYS], count: 0 }
+        Few { values: [T::default(); MAX_ARRAYS], count: 0 }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of_any};
 /// assert_eq!(Largest.combine(1.0, 3.0), 3.0);
 /// ```
 ///
-/// # Machines
+/// # Stepped operators
 ///
 /// Many operators begin as a loop: each input updates a small carry `c`, `c = step(c, x)`. Write both: the loop, and
 /// the monoid that describes the effect of a part of the input on any carry. Threads then fold their parts by
@@ -75,17 +75,17 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of_any};
 /// The initial value of a scan is a carry, in place of `START`; so is the total: the carry after the last input. Each
 /// segment begins anew with it. An exclusive scan gives the carry before each input. A reversed scan reads from the
 /// right: `step` takes the last input first, and the left operand of `combine` is the part that was read first, which
-/// is on the right in memory. Of operators that are no machines, a reversed scan keeps the operands in the order of
+/// is on the right in memory. Of operators that are not stepped, a reversed scan keeps the operands in the order of
 /// memory.
 ///
 /// # Laws
 ///
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
-/// `append(s, x)` equals `combine(s, lift(x))`, and `prepend(x, s)` equals `combine(lift(x), s)`. Of a machine,
-/// `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`, `step(c, x)` equals `apply(lift(x), c)`, and the identity
-/// applied to a carry gives that carry. The operator need not be commutative: the machinery always applies it to two
-/// adjacent partial results, the one of earlier elements on the left (of the elements read earlier, in a reversed scan by a
-/// machine). [`laws`](crate::laws) checks both.
+/// `append(s, x)` equals `combine(s, lift(x))`, and `prepend(x, s)` equals `combine(lift(x), s)`. Of a stepped
+/// operator, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`, `step(c, x)` equals `apply(lift(x), c)`, and the
+/// identity applied to a carry gives that carry. The operator need not be commutative: the machinery always applies it
+/// to two adjacent partial results, the one of earlier elements on the left (of the elements read earlier, in a
+/// reversed scan by a stepped operator). [`laws`](crate::laws) checks both.
 ///
 /// No scan combines an element with the identity. An exclusive scan begins with it, and a total of nothing is it. So an
 /// identity of 0.0 is right for a sum of floats, though `0.0 + -0.0` is 0.0: sums of -0.0 are -0.0.
@@ -132,8 +132,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     type Input: ScanElement;
     /// The type of partial results, which `combine` works on.
     type State: ScanElement;
-    /// What each input updates: the state, unless the operator is a [machine](ScanOp#machines). Initial values and
-    /// totals are carries.
+    /// What each input updates: the state, unless the operator is a [stepped operator](ScanOp#stepped-operators).
+    /// Initial values and totals are carries.
     type Carry: ScanElement;
     /// What the scan writes.
     type Output: ScanElement;
@@ -157,13 +157,14 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     }
 
     /// Combines an input with the partial result that follows it: `combine(lift(input), state)`, unless the operator
-    /// knows a cheaper way. A GPU folds the runs of a [machine](ScanOp#machines) from their ends then.
+    /// knows a cheaper way. A GPU folds the runs of a [stepped operator](ScanOp#stepped-operators) from their ends
+    /// then.
     #[inline]
     fn prepend(&self, input: Self::Input, state: Self::State) -> Self::State {
         self.combine(self.lift(input), state)
     }
 
-    /// The carry before the first input: the identity, unless the operator is a machine.
+    /// The carry before the first input: the identity, unless the operator is stepped.
     fn start(&self) -> Option<Self::Carry>;
 
     /// Moves a carry past the inputs of a partial result.
@@ -222,9 +223,9 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     }
 
     /// Moves a carry past one input, and makes the output for it: [`step`](ScanOp::step) and [`emit`](ScanOp::emit) at
-    /// once. A [machine](ScanOp#machines) whose step and output need the same values has `advance` in place of both.
-    /// One thread of the CPU calls it once an input. `#[scan_op]` makes `step` and `emit` of it: in the CUDA text, each
-    /// has the body with one item of the results, without what only the other one needs.
+    /// once. A [stepped operator](ScanOp#stepped-operators) whose step and output need the same values has `advance` in
+    /// place of both. One thread of the CPU calls it once an input. `#[scan_op]` makes `step` and `emit` of it: in the
+    /// CUDA text, each has the body with one item of the results, without what only the other one needs.
     ///
     /// Each result is a tuple that is written in place: the carry, then the output. That is true of each `return` and
     /// of the last expression, in each branch of an `if` or a `match`. An `assert!` is in both functions. A value that
@@ -261,9 +262,9 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
         (after, self.project(after))
     }
 
-    /// Whether the operator is a machine. A carry is a state otherwise.
+    /// Whether the operator is stepped. A carry is a state otherwise.
     #[doc(hidden)]
-    fn is_machine(&self) -> bool;
+    fn is_stepped(&self) -> bool;
 
     /// The carry after a partial result before which there is nothing.
     #[doc(hidden)]
@@ -278,7 +279,7 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     #[doc(hidden)]
     #[inline(always)]
     fn combine_back(&self, a: Self::State, b: Self::State) -> Self::State {
-        if self.is_machine() { self.combine(a, b) } else { self.combine(b, a) }
+        if self.is_stepped() { self.combine(a, b) } else { self.combine(b, a) }
     }
     #[doc(hidden)]
     fn append_back(&self, state: Self::State, input: Self::Input) -> Self::State;
@@ -310,7 +311,7 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
         true
     }
 
-    /// Whether the fold of a part begins at its end: of a machine that has a `prepend` of its own.
+    /// Whether the fold of a part begins at its end: of a stepped operator that has a `prepend` of its own.
     #[doc(hidden)]
     #[inline(always)]
     fn folds_backwards(&self) -> bool {
@@ -346,7 +347,7 @@ macro_rules! __scan_carry_is_state {
             self.append(__scan_carry, __scan_input)
         }
         #[inline(always)]
-        fn is_machine(&self) -> bool {
+        fn is_stepped(&self) -> bool {
             false
         }
         #[inline(always)]
@@ -372,13 +373,13 @@ macro_rules! __scan_carry_is_state {
     };
 }
 
-/// What a machine has beside what its impl block says.
+/// What a stepped operator has in addition to what its impl block says.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __scan_is_machine {
+macro_rules! __scan_is_stepped {
     () => {
         #[inline(always)]
-        fn is_machine(&self) -> bool {
+        fn is_stepped(&self) -> bool {
             true
         }
         #[inline(always)]
@@ -443,7 +444,7 @@ pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
         identity: bytes_of_any(op.identity()),
         start: bytes_of_any(op.start()),
         parameters: op.parameters(),
-        is_machine: op.is_machine(),
+        is_stepped: op.is_stepped(),
     };
     check_source(op.source(), &facts)
 }
@@ -455,7 +456,7 @@ struct Facts {
     identity: Option<Vec<u8>>,
     start: Option<Vec<u8>>,
     parameters: Parameters,
-    is_machine: bool,
+    is_stepped: bool,
 }
 
 /// The layout of a type, if its size and alignment are those of the type.
@@ -466,8 +467,8 @@ fn layout<T: ScanElement>() -> Option<ElementType> {
 
 /// Not generic, so that it is compiled once and not for every operator.
 fn check_source(source: OpSource, facts: &Facts) -> Result<OpSource, Error> {
-    let Facts { layouts: [input, state, output, carry], identity, start, parameters, is_machine } = facts;
-    if source.carry.is_some() && !is_machine {
+    let Facts { layouts: [input, state, output, carry], identity, start, parameters, is_stepped } = facts;
+    if source.carry.is_some() && !is_stepped {
         return Err(Error::FlippedStep { operator: source.name });
     }
     let what = if Some(&source.input) != input.as_ref() {
@@ -478,7 +479,7 @@ fn check_source(source: OpSource, facts: &Facts) -> Result<OpSource, Error> {
         "output"
     } else if source.identity != *identity {
         "identity"
-    } else if Some(source.initial()) != carry.as_ref() || source.carry.is_some() != *is_machine {
+    } else if Some(source.initial()) != carry.as_ref() || source.carry.is_some() != *is_stepped {
         "carry"
     } else if source.carry.as_ref().is_some_and(|carry| carry.start != *start) {
         "start"
@@ -540,7 +541,8 @@ mod tests {
         }
     }
 
-    /// A machine whose carry has the type of its state, which bounds do not tell from an operator without steps.
+    /// A stepped operator whose carry has the type of its state, which bounds do not tell from an operator without
+    /// steps.
     struct Counter;
 
     #[scan_op]
@@ -561,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_machine_is_refused_with_what_to_write_instead() {
+    fn a_flipped_stepped_operator_is_refused_with_what_to_write_instead() {
         assert!(checked_source(&Counter).is_ok());
         let error = checked_source(&ops::flip(Counter)).unwrap_err();
         assert!(matches!(&error, Error::FlippedStep { operator } if operator == "flip_Counter"), "{error}");

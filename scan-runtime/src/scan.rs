@@ -178,7 +178,7 @@ impl<Op: ScanOp, R: Outcome> fmt::Debug for Scan<Op, R> {
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input, `x[0] ∘ … ∘ x[n -
 /// 1]`, grouped as it suits the device, in this order. [`rows`](Scan::rows), [`by_keys`](Scan::by_keys) and others give
 /// a total for each segment, and [`reverse`](Scan::reverse) reduces from the right. A result is `project` of the total,
-/// also of a machine that has `emit`.
+/// also of a stepped operator that has `emit`.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -403,9 +403,9 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// allocates a result for each element.
     ///
     /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
-    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [machine](ScanOp#machines)) reads
-    /// from the right: `step` takes the last input first, and the left operand of `combine` is the part that was read
-    /// first, which is on the right in memory.
+    /// [`ops::flip(op)`](crate::ops::flip). An operator with a `step` of its own (a [stepped
+    /// operator](ScanOp#stepped-operators)) reads from the right: `step` takes the last input first, and the left
+    /// operand of `combine` is the part that was read first, which is on the right in memory.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -135,12 +135,12 @@ impl LineChart {
     /// Draws it as SVG. `None` if there are no two lengths to draw a line between.
     pub fn draw(&self) -> Option<String> {
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let shortest = points().fold(f64::INFINITY, |least, point| least.min(point.0.log2()));
-        let longest = points().fold(f64::NEG_INFINITY, |most, point| most.max(point.0.log2()));
+        let shortest = points().fold(f64::INFINITY, |min, point| min.min(point.0.log2()));
+        let longest = points().fold(f64::NEG_INFINITY, |max, point| max.max(point.0.log2()));
         if shortest >= longest {
             return None;
         }
-        let highest = points().fold(1.0_f64, |most, point| most.max(point.1));
+        let highest = points().fold(1.0_f64, |max, point| max.max(point.1));
         let axes = Axes { shortest, longest, steps: (highest * 5.0).ceil() as u32 };
         let (mut lines, mut legend) = (Group::new(), Group::new());
         let top = TOP + PLOT + 62.0;

@@ -16,7 +16,7 @@ use crate::{
 pub const FEW_THREADS: u32 = 32;
 
 /// More accesses for each element are taken for an endless loop, where inputs are long.
-const MOST_ACCESSES: u64 = 10_000;
+const MAX_ACCESSES: u64 = 10_000;
 
 /// A strategy's program for one of the four [ways](WAYS).
 ///
@@ -160,9 +160,9 @@ pub fn every_strategy_at(
         lengths.dedup();
         let resident = if needs_all_blocks(program) { usize::MAX } else { 1 + index % 7 };
         // Blocks that stay look again and again for what the others have not told yet.
-        let limit = lengths.iter().max().map_or(0, |length| length * MOST_ACCESSES);
+        let limit = lengths.iter().max().map_or(0, |length| length * MAX_ACCESSES);
         let prepare = |emulator: Emulator| {
-            emulator.check(adjacent).resident_blocks(resident).limit(limit.max(MOST_ACCESSES * (1 << 20)))
+            emulator.check(adjacent).resident_blocks(resident).limit(limit.max(MAX_ACCESSES * (1 << 20)))
         };
         let failure = climb(program, &lengths, prepare).err();
         let failure = failure.map(|(length, error)| format!("{length} elements: {error}\n{}", program.plan));

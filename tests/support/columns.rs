@@ -6,8 +6,8 @@ use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, ops, scan_element, 
 
 use crate::{
     lifting::{self, Mapping, Narrow},
-    machines::{Appending, Coder},
     operators::{AffineU32, MapU32, mixed},
+    stepped::{Appending, Coder},
 };
 
 /// Three fields of three sizes, with padding between them.
@@ -131,7 +131,7 @@ pub struct Delivery {
     pub low: u8,
 }
 
-/// A machine that computes where its outputs go, of which some go nowhere.
+/// A stepped operator that computes where its outputs go, of which some go nowhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Router;
 

@@ -1,5 +1,6 @@
-//! Random machines: automata with tables drawn by a seed, of each shape that a machine can have. Their transitions
-//! cannot be undone and do not commute, so that whatever is left out, applied twice or in another order shows.
+//! Random stepped operators: automata with tables drawn by a seed, of each shape that a stepped operator can have.
+//! Their transitions cannot be undone and do not commute, so that whatever is left out, applied twice or in another
+//! order shows.
 
 use std::{error::Error, fmt::Debug};
 
@@ -14,7 +15,7 @@ use crate::{
     strategies,
 };
 
-/// A machine whose tables are drawn.
+/// A stepped operator whose tables are drawn.
 trait Drawn: ScanOp<Carry = u8, Output: Debug> + Clone {
     fn draw(random: &mut Random) -> Self;
     fn input(random: &mut Random) -> Self::Input;
@@ -27,11 +28,11 @@ fn tables(random: &mut Random) -> (Table<Transition>, Table<u32>) {
     (transitions, (0..64).map(|_| random.bits() as u32).collect())
 }
 
-/// Machines, and how their inputs are drawn.
+/// Stepped operators, and how their inputs are drawn.
 macro_rules! drawn {
     ($($name:ident: $draw:expr;)*) => {$(
         #[derive(Clone, Debug)]
-        #[allow(dead_code, reason = "not every machine reads both tables")]
+        #[allow(dead_code, reason = "not every operator reads both tables")]
         struct $name {
             transitions: Table<Transition>,
             words: Table<u32>,
@@ -179,8 +180,8 @@ impl ScanOp for Replayer {
 const PROGRAMS: usize = 4;
 const RUNS: usize = 4;
 
-/// Draws a machine, and compares its scans on the CPU and in the emulator with the loop: by random strategies, kinds,
-/// directions, lengths and heads. Gives how many scans those were.
+/// Draws a stepped operator, and compares its scans on the CPU and in the emulator with the loop: by random strategies,
+/// kinds, directions, lengths and heads. Gives how many scans those were.
 ///
 /// # Errors
 ///
@@ -193,7 +194,7 @@ pub fn play(seed: u64) -> Result<u64, Box<dyn Error>> {
         2 => Transducer::play(&mut random),
         _ => Replayer::play(&mut random),
     }
-    .map_err(|error| format!("machine of seed {seed}: {error}").into())
+    .map_err(|error| format!("stepped operator of seed {seed}: {error}").into())
 }
 
 trait Play: Drawn {
@@ -201,7 +202,8 @@ trait Play: Drawn {
         let op = Self::draw(random);
         let mut programs = Vec::new();
         for _ in 0..PROGRAMS {
-            // Networks over shared memory do the same for every operator; machines step where runs are in registers.
+            // Networks over shared memory do the same for every operator; stepped operators step where runs are in
+            // registers.
             let by_runs = !random.one_in(4);
             let steps = |strategy: &Strategy| strategy.block.in_registers || strategy.carry == Carry::LookAhead;
             let strategies: Vec<_> =
@@ -231,8 +233,8 @@ trait Play: Drawn {
 
     fn run(program: &Program<Self>, head_source: Option<usize>, random: &mut Random) -> Result<(), Box<dyn Error>> {
         let tile = program.plan.tile as usize;
-        let most = if random.one_in(2) { 40 } else { 4 * tile };
-        let length = 1 + random.below(most);
+        let max = if random.one_in(2) { 40 } else { 4 * tile };
+        let length = 1 + random.below(max);
         let length = length.min(program.plan.max_len as usize);
         let input: Vec<Self::Input> = (0..length).map(|_| Self::input(random)).collect();
         let pattern = PATTERNS[random.below(PATTERNS.len())];

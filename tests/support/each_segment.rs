@@ -7,10 +7,10 @@ use scan_runtime::{Error, PlanError, Scan, ScanOp, Scanner, ops};
 
 use crate::{
     lifting,
-    machines::{Appending, Coder, Mapped, mappings},
     operators::{AffineU32, MapU32, bits, inputs, mixed},
     reference,
     segments::{Heads, PATTERNS, begins},
+    stepped::{Appending, Coder, Mapped, mappings},
 };
 
 type Failed = Box<dyn std::error::Error>;
@@ -24,7 +24,7 @@ pub fn all_heads(len: usize) -> Vec<Heads> {
     rows.chain(offsets).collect()
 }
 
-/// Compares scans of an operator and a machine, in every way and direction, with plain loops, and the errors.
+/// Compares scans of an operator and a stepped operator, in every way and direction, with plain loops, and the errors.
 ///
 /// # Errors
 ///

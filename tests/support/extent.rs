@@ -85,7 +85,7 @@ static LADDER: LazyLock<HashSet<u64>> = LazyLock::new(|| {
 });
 
 /// A quick run executes so many programs of an operator at least.
-const FEWEST: usize = 1;
+const MIN: usize = 1;
 
 /// Compiles programs, all together. A quick run drops those whose lines the ladder has, or others, or programs before in
 /// this test.
@@ -133,7 +133,7 @@ fn covering<T>(mut items: Vec<T>, lines: impl Fn(&T) -> HashSet<u64>) -> Vec<T> 
         let mut chosen = EXECUTED.with_borrow_mut(|executed| cover(&texts, executed));
         // Of those that have no line of their own some, others for each operator.
         let turn = CALLS.replace(CALLS.get() + 1);
-        chosen.extend((0..FEWEST.min(texts.len())).map(|index| (FEWEST * turn + index) % texts.len()));
+        chosen.extend((0..MIN.min(texts.len())).map(|index| (MIN * turn + index) % texts.len()));
         let mut place = 0;
         items.retain(|_| {
             place += 1;

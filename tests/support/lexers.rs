@@ -1,5 +1,5 @@
-//! The lexer of the example `tokenizer`, whose table is read at run time: the machine of the example, one that reads
-//! two bytes at a time, and an operator that only composes tables.
+//! The lexer of the example `tokenizer`, whose table is read at run time: the stepped operator of the example, one that
+//! reads two bytes at a time, and an operator that only composes tables.
 
 use scan_runtime::{ScanOp, Table, scan_op};
 
@@ -42,8 +42,8 @@ impl ScanOp for Composed {
     }
 }
 
-/// The machine for two bytes at a time. Bytes that lead every state to the same one are a class, of which there are at
-/// most sixteen, so that a table has a row for each two classes.
+/// The stepped operator for two bytes at a time. Bytes that lead every state to the same one are a class, of which
+/// there are at most sixteen, so that a table has a row for each two classes.
 #[derive(Clone)]
 struct InPairs {
     /// Sixteen times the class of each byte.
@@ -179,6 +179,6 @@ impl Example for InPairs {
 /// Visits all three.
 pub fn visit_lexers(visitor: &mut impl Visitor) {
     visitor.visit::<Composed>("lexer");
-    visitor.visit::<Lexer>("lexer_machine");
+    visitor.visit::<Lexer>("lexer_stepped");
     visitor.visit::<InPairs>("lexer_in_pairs");
 }

@@ -270,7 +270,6 @@ pub mod gallery;
 pub mod items;
 pub mod lexers;
 pub mod lifting;
-pub mod machines;
 pub mod matrix;
 pub mod mutants;
 pub mod nccl;
@@ -287,6 +286,7 @@ pub mod segments;
 pub mod several;
 pub mod shared;
 pub mod spans;
+pub mod stepped;
 pub mod strategies;
 #[path = "../../scan-runtime/src/time_limit.rs"]
 pub mod time_limit;

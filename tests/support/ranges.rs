@@ -20,8 +20,8 @@ use crate::{
 pub fn ranges(count: usize, longest: usize, len: usize) -> Vec<Range<usize>> {
     let range = |k: u64| {
         let begin = mixed(k) as usize % (len + 1);
-        let most = [1, 17, 40, 1_030, longest][mixed(k + 7) as usize % 5].min(longest);
-        begin..begin + mixed(k + 3) as usize % (most + 1).min(len - begin + 1)
+        let max = [1, 17, 40, 1_030, longest][mixed(k + 7) as usize % 5].min(longest);
+        begin..begin + mixed(k + 3) as usize % (max + 1).min(len - begin + 1)
     };
     (1..count as u64).map(range).chain((count > 0).then_some(0..len)).collect()
 }

@@ -49,13 +49,13 @@ fn expected(input: &[Item], begins: &[bool], initial: Option<Item>, reversed: bo
 pub fn check(scanner: &Scanner) -> Result<(), Box<dyn std::error::Error>> {
     for reversed in [false, true] {
         check_from(scanner, reversed)?;
-        of_machine(scanner, reversed)?;
+        of_stepped(scanner, reversed)?;
     }
     refused(scanner)
 }
 
-/// A machine, whose total tells from which end it has read.
-fn of_machine(scanner: &Scanner, reversed: bool) -> Result<(), Box<dyn std::error::Error>> {
+/// A stepped operator, whose total tells from which end it has read.
+fn of_stepped(scanner: &Scanner, reversed: bool) -> Result<(), Box<dyn std::error::Error>> {
     let reduce = scanner.reduce(Register);
     let reduce = if reversed { reduce.reverse() } else { reduce };
     let start = Register.start().ok_or("no start")?;
@@ -83,7 +83,7 @@ fn of_machine(scanner: &Scanner, reversed: bool) -> Result<(), Box<dyn std::erro
             ),
         ];
         if let Some(kind) = found.iter().position(|(found, expected)| found != expected) {
-            return Err(format!("a machine, {len} elements, reversed: {reversed}: {:?}", found[kind]).into());
+            return Err(format!("a stepped operator, {len} elements, reversed: {reversed}: {:?}", found[kind]).into());
         }
     }
     Ok(())

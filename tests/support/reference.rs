@@ -163,7 +163,7 @@ fn steps<'x, Op: ScanOp>(
     input.map(element).collect()
 }
 
-/// What stands before the first element: of a machine, its start at least.
+/// What stands before the first element: of a stepped operator, its start at least.
 fn begin<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>) -> Option<Op::Carry> {
     initial_value.or_else(|| op.start().filter(|start| op.state_of(*start).is_none()))
 }

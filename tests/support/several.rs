@@ -19,7 +19,7 @@ pub struct Parts {
     pub halves: [[u16; 2]; 3],
 }
 
-/// A machine like [`Router`], of whose outputs up to three go to places that it computes.
+/// A stepped operator like [`Router`], of whose outputs up to three go to places that it computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Splitter;
 

@@ -58,13 +58,13 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
     same("its handle", handle.rows(3).with_total().run(&x)?.1, Some(15))?;
     same("along, with totals", sums.along(Axis::of(&[2, 3], 0)?).with_totals().run(&x)?.1, vec![5, 7, 9])?;
 
-    let most = scanner.reduce(ops::max::<u32>());
-    same("reduce", most.run(&x)?, 6)?;
-    same("reduce what brings nothing", Run::from(&most).run(&x)?, vec![6])?;
-    same("reduce a gathered array", most.run(gather(&x, &[0_u32, 3]))?, 4)?;
-    same("reduce rows", most.rows(2).run(&x)?, vec![2, 4, 6])?;
-    same("reduce by keys", most.by_keys(&[1, 1, 1, 2, 2, 2]).run(gather(&x, &[5_u32, 4, 3, 2, 1, 0]))?, vec![6, 3])?;
-    same("reduce along", most.along(Axis::of(&[2, 3], 0)?).run(&x)?, vec![4, 5, 6])?;
+    let max = scanner.reduce(ops::max::<u32>());
+    same("reduce", max.run(&x)?, 6)?;
+    same("reduce what brings nothing", Run::from(&max).run(&x)?, vec![6])?;
+    same("reduce a gathered array", max.run(gather(&x, &[0_u32, 3]))?, 4)?;
+    same("reduce rows", max.rows(2).run(&x)?, vec![2, 4, 6])?;
+    same("reduce by keys", max.by_keys(&[1, 1, 1, 2, 2, 2]).run(gather(&x, &[5_u32, 4, 3, 2, 1, 0]))?, vec![6, 3])?;
+    same("reduce along", max.along(Axis::of(&[2, 3], 0)?).run(&x)?, vec![4, 5, 6])?;
 
     // Each run of a handle brings other keys, values and totals.
     let handle = sums.by_keys(&[0_u64; 0]).with_total().prepare(6)?;
@@ -79,9 +79,9 @@ pub fn on_host(scanner: &Scanner) -> Outcome {
         states = after;
     }
     same("a handle of rows", states, vec![22, 50])?;
-    let handle = most.rows(2).prepare(6)?;
+    let handle = max.rows(2).prepare(6)?;
     same("a handle of a reduction", handle.rows(2).run(&x)?, vec![2, 4, 6])?;
-    let handle = most.along(Axis::of(&[2, 3], 0)?).prepare(6)?;
+    let handle = max.along(Axis::of(&[2, 3], 0)?).prepare(6)?;
     same("one result along an axis", matches!(handle.run(&x), Err(scan_runtime::Error::HandleMismatch { .. })), true)?;
     same("a handle of a reduction along an axis", handle.along(Axis::of(&[2, 3], 0)?).run(&x)?, vec![4, 5, 6])?;
 
@@ -144,32 +144,32 @@ pub fn on_device(scanner: &Scanner, stream: &Arc<CudaStream>) -> Outcome {
     let none = stream.alloc_zeros::<u32>(1)?;
     same("no total", on().with_total().run(&none.slice(..0))?.1.is_none(), true)?;
 
-    let most = scanner.reduce(ops::max::<u32>());
-    same("reduce", stream.clone_dtoh(&most.on(stream).run(&x)?)?, vec![6])?;
-    same("reduce rows", stream.clone_dtoh(&most.on(stream).rows(2).run(&x)?)?, vec![2, 4, 6])?;
+    let max = scanner.reduce(ops::max::<u32>());
+    same("reduce", stream.clone_dtoh(&max.on(stream).run(&x)?)?, vec![6])?;
+    same("reduce rows", stream.clone_dtoh(&max.on(stream).rows(2).run(&x)?)?, vec![2, 4, 6])?;
     let before = stream.clone_htod(&[3_u32, 3, 9])?;
     same(
         "reduce rows, init_each",
-        stream.clone_dtoh(&most.on(stream).rows(2).init_each(&before).run(&x)?)?,
+        stream.clone_dtoh(&max.on(stream).rows(2).init_each(&before).run(&x)?)?,
         vec![3, 4, 9],
     )?;
-    let along = most.on(stream).along(axis.clone());
+    let along = max.on(stream).along(axis.clone());
     same("reduce along", stream.clone_dtoh(&along.run(&x)?)?, vec![4, 5, 6])?;
     same("reduce along, init_each", stream.clone_dtoh(&along.clone().init_each(&before).run(&x)?)?, vec![4, 5, 9])?;
     let handle = along.prepare(6)?;
     handle.run_into(&x, &mut y.slice_mut(..3))?;
     same("a handle of a reduction along an axis", stream.clone_dtoh(&y.slice(..3))?, vec![4, 5, 6])?;
-    let of_rows = most.on(stream).along(Axis::of(&[2, 3], 1)?);
+    let of_rows = max.on(stream).along(Axis::of(&[2, 3], 1)?);
     same("reduce along the last axis", stream.clone_dtoh(&of_rows.run(&x)?)?, vec![3, 6])?;
-    let transposed = most.on(stream).along(Axis::of(&[3, 2], 1)?.input_strides(&[1, 3])?);
+    let transposed = max.on(stream).along(Axis::of(&[3, 2], 1)?.input_strides(&[1, 3])?);
     same("reduce along, transposed", stream.clone_dtoh(&transposed.run(&x)?)?, vec![4, 5, 6])?;
-    let one = most.on(stream).along(Axis::of(&[6, 1], 0)?);
+    let one = max.on(stream).along(Axis::of(&[6, 1], 0)?);
     same("reduce one column", stream.clone_dtoh(&one.run(&x)?)?, vec![6])?;
     same("two values for one column", one.init_each(&values).run(&x).is_err(), true)?;
-    let no_rows = most.on(stream).along(Axis::of(&[0, 3], 0)?);
+    let no_rows = max.on(stream).along(Axis::of(&[0, 3], 0)?);
     same("reduce no elements", stream.clone_dtoh(&no_rows.run(&none.slice(..0))?)?, vec![0; 3])?;
     let mut count = stream.alloc_zeros::<u64>(1)?;
-    most.on(stream).by_keys(&keys).count_into(&mut count).run_into(&x, &mut y)?;
+    max.on(stream).by_keys(&keys).count_into(&mut count).run_into(&x, &mut y)?;
     same("reduce by keys", stream.clone_dtoh(&y.slice(..3))?, vec![2, 5, 6])?;
     same("count_into", stream.clone_dtoh(&count)?, vec![3])?;
 

@@ -99,7 +99,7 @@ fn bound(kinds: &[(String, f64)]) -> (f64, &'static str) {
     let pipes = PIPES
         .iter()
         .map(|(name, instructions)| (instructions.iter().map(|(times, names)| times * count(names)).sum(), *name));
-    pipes.fold(issue, |most, next| if next.0 > most.0 { next } else { most })
+    pipes.fold(issue, |max, next| if next.0 > max.0 { next } else { max })
 }
 
 /// Shared memory and multiprocessors of an H200.
@@ -176,8 +176,8 @@ impl Count {
         let all: f64 = kinds.iter().map(|(_, count)| count).sum();
         let (slots, pipe) = bound(&kinds);
         // The joins of a tile, shared among its elements: by each warp five for its network and two for the exclusive
-        // prefix of each run (a machine applies these to the carry, which takes less and is left out), by the first
-        // warp of the team five, by the look-ahead warp eleven.
+        // prefix of each run (a stepped operator applies these to the carry, which takes less and is left out), by the
+        // first warp of the team five, by the look-ahead warp eleven.
         let joins = two_joins.beyond(&more, 1.0);
         let warps = f64::from(planned.threads / WARP);
         let of_a_warp = if operator.carry.is_some() { 5.0 } else { 7.0 };

@@ -89,11 +89,11 @@ impl Time {
             let mut source = render(operator, plan, plans.device())?;
             // What is measured is the compiler, not its own cache of what it has compiled before.
             source.options.push("--no-cache");
-            let (mut least, mut code) = (f64::INFINITY, Vec::new());
+            let (mut min, mut code) = (f64::INFINITY, Vec::new());
             for _ in 0..self.arguments.runs.max(1) {
                 let start = processor_time()?;
                 code = nvrtc::compile(&source, name, self.arguments.arch)?.cubin;
-                least = least.min((processor_time()? - start).as_secs_f64() * 1e3);
+                min = min.min((processor_time()? - start).as_secs_f64() * 1e3);
             }
             if let Some(folder) = &self.arguments.out {
                 let file = folder.join(format!("{name}-{}.cu", plan.from).replace(' ', "_"));
@@ -101,11 +101,11 @@ impl Time {
                 fs::write(&file, &source.text)?;
                 fs::write(file.with_extension("cubin"), &code)?;
             }
-            if least >= self.arguments.from {
+            if min >= self.arguments.from {
                 let (carry, threads, run) = (plan.strategy.carry, plan.threads, plan.run);
                 let Cubin { registers, local_bytes, code_bytes, .. } = Cubin::read(&code)?;
                 println!(
-                    "| {name} | {} | {carry}, {threads} × {run} | {least:.0} | {registers} | {local_bytes} | {code_bytes} |",
+                    "| {name} | {} | {carry}, {threads} × {run} | {min:.0} | {registers} | {local_bytes} | {code_bytes} |",
                     plan.from
                 );
             }

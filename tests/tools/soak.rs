@@ -1,5 +1,6 @@
-//! Executes random scans in the emulator, with a new seed each time, until the time is up: random rungs on random lengths, with
-//! and without totals; scans that restart, at heads of every pattern, told in every way; reductions; random machines.
+//! Executes random scans in the emulator, with a new seed each time, until the time is up: random rungs on random
+//! lengths, with and without totals; scans that restart, at heads of every pattern, told in every way; reductions;
+//! random stepped operators.
 //!
 //! ```console
 //! $ cargo run --release -p scan-tools --bin soak -- --minutes 60

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     columns::{
-        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, LAPS, Lying, MOST_RESIDENT_THREADS, MOST_TILES, STAGES,
+        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, GENERATIONS, Lying, MAX_RESIDENT_THREADS, MAX_TILES, STAGES,
         SYSTEM_SHARED_BYTES,
     },
     constants::{COPY_ALIGNMENT, WARP, WORD},
@@ -49,11 +49,11 @@ fn bytes_of(arrays: &[ColumnArray]) -> u32 {
 }
 
 fn threads(plan: &ColumnsPlan, limits: &DeviceLimits, report: &mut Report) {
-    let most = limits.threads_per_block.min(WARP * WARP);
-    check_power_of_two(plan.threads, WARP, most, report);
-    let (least, most) = (*plan.across.start(), *plan.across.end());
-    report.require(least.is_power_of_two() && most.is_power_of_two() && least <= most, Rule::Threads, || {
-        format!("{least} to {most} threads side by side are no powers of two")
+    let max = limits.threads_per_block.min(WARP * WARP);
+    check_power_of_two(plan.threads, WARP, max, report);
+    let (min, max) = (*plan.across.start(), *plan.across.end());
+    report.require(min.is_power_of_two() && max.is_power_of_two() && min <= max, Rule::Threads, || {
+        format!("{min} to {max} threads side by side are no powers of two")
     });
     report.require(plan.run > 0 && plan.polled_at_once > 0, Rule::Lanes, || {
         format!("a thread has {} rows, and polls {} statuses at once", plan.run, plan.polled_at_once)
@@ -96,8 +96,8 @@ fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits,
 
 fn registers(plan: &ColumnsPlan, operator: &OpSource, report: &mut Report) {
     let resident = plan.threads.saturating_mul(plan.resident);
-    report.require(plan.resident == 1 || resident <= MOST_RESIDENT_THREADS, Rule::Residency, || {
-        format!("{} blocks of {} threads, of {MOST_RESIDENT_THREADS} for certain", plan.resident, plan.threads)
+    report.require(plan.resident == 1 || resident <= MAX_RESIDENT_THREADS, Rule::Residency, || {
+        format!("{} blocks of {} threads, of {MAX_RESIDENT_THREADS} for certain", plan.resident, plan.threads)
     });
     let row = (plan.width * (bytes_of(&plan.inputs) + bytes_of(&plan.outputs))).div_ceil(WORD);
     let partial_results = EXCHANGES * plan.width * (operator.state.size as u32).div_ceil(WORD);
@@ -127,7 +127,7 @@ fn layouts(plan: &ColumnsPlan) -> Vec<ColumnLayout> {
     let rows = u64::from(plan.threads * plan.run);
     let lengths = [1, 2, rows - 1, rows, rows + 1, 1000 * rows, 1 << 31, 1 << 40, 1 << 50];
     let lengths = lengths.into_iter().filter(|&length| 0 < length && length <= plan.longest);
-    let columns = [1, 2, 3, 1000, 1 << 20, 1 << 40].into_iter().filter(|&columns| columns <= plan.most_columns);
+    let columns = [1, 2, 3, 1000, 1 << 20, 1 << 40].into_iter().filter(|&columns| columns <= plan.max_columns);
     let columns: Vec<_> = columns.collect();
     lengths.flat_map(|length| columns.iter().map(move |columns| ColumnLayout::of_rows(length, *columns))).collect()
 }
@@ -150,11 +150,11 @@ fn schedules(plan: &ColumnsPlan, layout: &ColumnLayout, limits: &DeviceLimits, r
             format!("{}: {across} of {threads} threads side by side", of())
         });
         let tiles = tile_rows.saturating_mul(tile_columns);
-        report.require(tiles <= MOST_TILES && window < WORD_END, Rule::Widths, || {
+        report.require(tiles <= MAX_TILES && window < WORD_END, Rule::Widths, || {
             format!("{}: {tiles} tiles, {window} rows of which are polled, are counted in 32 bits", of())
         });
-        report.require(tile_rows <= LAPS << ring_log.min(32), Rule::Widths, || {
-            format!("{}: {tile_rows} rows of tiles fill a ring of 2^{ring_log} more than {LAPS} times", of())
+        report.require(tile_rows <= GENERATIONS << ring_log.min(32), Rule::Widths, || {
+            format!("{}: {tile_rows} rows of tiles fill a ring of 2^{ring_log} more than {GENERATIONS} times", of())
         });
         let resident = u64::from(limits.multiprocessors) * u64::from(plan.resident);
         report.require(tile_rows == 1 || u64::from(launch.blocks) <= resident, Rule::Residency, || {

@@ -22,12 +22,12 @@ pub(super) fn check(Checked { plan, limits, .. }: Checked<'_>, report: &mut Repo
     }
 }
 
-fn of_length(plan: &Plan, schedule: &Schedule, most_blocks: u64, len: u64, report: &mut Report) {
+fn of_length(plan: &Plan, schedule: &Schedule, max_blocks: u64, len: u64, report: &mut Report) {
     let cluster = plan.strategy.carry.describe().blocks == Blocks::Cluster;
     // Every device has a grid for the blocks of a cluster.
-    let most_blocks = if cluster { most_blocks.max(plan.cluster.into()) } else { most_blocks };
+    let max_blocks = if cluster { max_blocks.max(plan.cluster.into()) } else { max_blocks };
     let threads = plan.pipeline.map_or(plan.threads, |pipeline| pipeline.block_threads(plan.threads));
-    check_any(schedule, most_blocks, len, report);
+    check_any(schedule, max_blocks, len, report);
     for launch in &schedule.launches {
         let kernel = launch.kernel;
         report.require(plan.kernels().contains(&kernel), Rule::Launches, || {
@@ -51,12 +51,12 @@ fn of_length(plan: &Plan, schedule: &Schedule, most_blocks: u64, len: u64, repor
 
 /// What holds of any schedule: there are launches, of grids that the device allows, and no argument lies outside of the
 /// workspace.
-pub(super) fn check_any(schedule: &Schedule, most_blocks: u64, len: u64, report: &mut Report) {
+pub(super) fn check_any(schedule: &Schedule, max_blocks: u64, len: u64, report: &mut Report) {
     report.require(!schedule.launches.is_empty(), Rule::Launches, || format!("{len} elements: nothing is launched"));
     let bytes = schedule.workspace.bytes();
     for launch in &schedule.launches {
-        report.require((1..=most_blocks).contains(&launch.blocks.into()), Rule::Launches, || {
-            format!("{len} elements: `{}` has {} blocks, of {most_blocks} at the most", launch.kernel, launch.blocks)
+        report.require((1..=max_blocks).contains(&launch.blocks.into()), Rule::Launches, || {
+            format!("{len} elements: `{}` has {} blocks, of {max_blocks} at the most", launch.kernel, launch.blocks)
         });
         for argument in &launch.arguments {
             if let Argument::Workspace(place) = argument {

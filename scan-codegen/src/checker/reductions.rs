@@ -3,7 +3,7 @@
 use super::{Report, Rule, Violation, launches, threads::check_power_of_two, widths::WORD_END};
 use crate::{
     LastResultsPlan, RangeReductionPlan, Reduction, ReductionPlan,
-    constants::{MOST_THREADS, WARP, WORD},
+    constants::{MAX_THREADS, WARP, WORD},
     limits::DeviceLimits,
     operator::OpSource,
 };
@@ -13,7 +13,7 @@ impl ReductionPlan {
     #[doc(hidden)]
     pub fn violations(&self, operator: &OpSource) -> Vec<Violation> {
         let check = |limits: &DeviceLimits, report: &mut Report| {
-            check_power_of_two(self.threads, 1, limits.threads_per_block.min(MOST_THREADS), report);
+            check_power_of_two(self.threads, 1, limits.threads_per_block.min(MAX_THREADS), report);
             // A thread of a tree takes two elements, one of a coarsened tree its run and a slot for its aggregate.
             let (values, slots) = match self.reduction {
                 Reduction::Coarsened => (self.run, u64::from(self.threads)),
@@ -50,7 +50,7 @@ impl LastResultsPlan {
     #[doc(hidden)]
     pub fn violations(&self) -> Vec<Violation> {
         let check = |limits: &DeviceLimits, report: &mut Report| {
-            check_power_of_two(self.threads, 1, limits.threads_per_block.min(MOST_THREADS), report);
+            check_power_of_two(self.threads, 1, limits.threads_per_block.min(MAX_THREADS), report);
             let (bytes, room) = (8 * u64::from(self.threads), u64::from(limits.shared_bytes_per_block));
             let counts = self.kernels().len() > 1;
             report.require(!counts || bytes <= room, Rule::SharedMemory, || {
@@ -73,7 +73,7 @@ impl RangeReductionPlan {
     pub fn violations(&self, operator: &OpSource) -> Vec<Violation> {
         let ReductionPlan { threads, tile, .. } = self.block;
         let check = |limits: &DeviceLimits, report: &mut Report| {
-            check_power_of_two(threads, WARP, limits.threads_per_block.min(MOST_THREADS), report);
+            check_power_of_two(threads, WARP, limits.threads_per_block.min(MAX_THREADS), report);
             // The kernel declares a tile, the aggregates of its runs, and a word for each warp.
             let bytes = u64::from(tile + threads) * operator.state.size as u64 + u64::from(threads / WARP * WORD);
             let room = u64::from(limits.shared_bytes_per_block);

@@ -37,8 +37,8 @@ fn operators() -> Vec<OpSource> {
         OpSource { state: operator_of(state).state, identity, ..operator_of(element) }
     };
     let wide = OpSource { output: operator_of(16).output, ..of((4, 4)) };
-    let machine = OpSource { carry: Some(CarrySource { ty: operator_of(2).state, start: None }), ..of((1, 4)) };
-    sizes.map(of).chain([wide, machine]).collect()
+    let stepped = OpSource { carry: Some(CarrySource { ty: operator_of(2).state, start: None }), ..of((1, 4)) };
+    sizes.map(of).chain([wide, stepped]).collect()
 }
 
 fn devices() -> [DeviceLimits; 4] {
@@ -141,8 +141,8 @@ fn the_declared_shared_memory_is_nearly_what_plans_say() {
                 let slack = shared_memory::slack(Checked { operator: &operator, plan, limits: &limits });
                 // Look-ahead has room for a barrier of each stage that only some kernels have.
                 let barriers = plan.pipeline.map_or(0, |pipeline| 8 * i64::from(pipeline.stages));
-                let most = 128 + 64 + barriers + 2 * plan.state_bytes as i64;
-                assert!((0..=most).contains(&slack), "{slack} bytes: {plan}");
+                let max = 128 + 64 + barriers + 2 * plan.state_bytes as i64;
+                assert!((0..=max).contains(&slack), "{slack} bytes: {plan}");
             }
         }
     }
@@ -230,7 +230,11 @@ fn faults_of_the_pipeline_are_found() {
             ("less room for flags", of(&flags, |p| p.head_bytes -= 8), vec![SharedMemory, Alignment]),
             ("shorter slots", of(&offsets, |p| p.slot_bytes -= 8), vec![SharedMemory, Alignment]),
             ("slots ahead of stages", of(&offsets, |p| p.slots = 16), vec![SharedMemory, Phases, Overwriting]),
-            ("more turns than stages", of(&plain, |p| p.look_ahead_warps = 11), vec![Threads, SharedMemory, Phases]),
+            (
+                "more look-ahead warps than stages",
+                of(&plain, |p| p.look_ahead_warps = 11),
+                vec![Threads, SharedMemory, Phases]
+            ),
             ("a group without warps", of(&plain, |p| p.group = 33), vec![Threads, Lanes, SharedMemory]),
         ]),
         Vec::<String>::new()

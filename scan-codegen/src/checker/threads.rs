@@ -3,7 +3,7 @@
 use super::{Checked, Report, Rule};
 use crate::{
     carry::Blocks,
-    constants::{MOST_THREADS, WARP},
+    constants::{MAX_THREADS, WARP},
     plan::BlockSizes,
     segments::Segments,
 };
@@ -12,47 +12,47 @@ use crate::{
 const REGISTER_FILE: u32 = 1 << 16;
 
 /// The most registers of a thread, in the steps in which they are allocated.
-const MOST_REGISTERS: u32 = 248;
+const MAX_REGISTERS: u32 = 248;
 const REGISTER_STEP: u32 = 8;
 
 /// Registers without which no kernel does: addresses, indices and the loops' counters.
-const FEWEST_REGISTERS: u32 = 32;
+const MIN_REGISTERS: u32 = 32;
 
 /// Statuses that a lane of a look-ahead warp has in registers at once, at the most.
-const MOST_STATUSES_OF_A_LANE: u32 = 8;
+const MAX_STATUSES_OF_A_LANE: u32 = 8;
 
 /// The registers of each thread where so many are to be resident on a multiprocessor.
 pub(super) fn registers_for(resident_threads: u32) -> u32 {
-    (REGISTER_FILE / resident_threads.max(1)).min(MOST_REGISTERS) / REGISTER_STEP * REGISTER_STEP
+    (REGISTER_FILE / resident_threads.max(1)).min(MAX_REGISTERS) / REGISTER_STEP * REGISTER_STEP
 }
 
 /// Trees and networks over the threads of a block need a power of two.
-pub(super) fn check_power_of_two(threads: u32, least: u32, most: u32, report: &mut Report) {
-    report.require(threads.is_power_of_two() && (least..=most).contains(&threads), Rule::Threads, || {
-        format!("{threads} threads are no power of two from {least} to {most}")
+pub(super) fn check_power_of_two(threads: u32, min: u32, max: u32, report: &mut Report) {
+    report.require(threads.is_power_of_two() && (min..=max).contains(&threads), Rule::Threads, || {
+        format!("{threads} threads are no power of two from {min} to {max}")
     });
 }
 
 pub(super) fn check(checked: Checked<'_>, report: &mut Report) {
     let Checked { plan, limits, .. } = checked;
-    let most = limits.threads_per_block.min(MOST_THREADS);
+    let max = limits.threads_per_block.min(MAX_THREADS);
     let BlockSizes { smallest, largest } = match &plan.pipeline {
         Some(pipeline) => BlockSizes::of(pipeline.block_threads(plan.threads)),
         None => plan.block_sizes,
     };
     for threads in [plan.threads, smallest, largest] {
-        report.require(threads.is_multiple_of(WARP) && (WARP..=most).contains(&threads), Rule::Threads, || {
-            format!("{threads} threads are not whole warps, from one to the {most} threads that a block may have")
+        report.require(threads.is_multiple_of(WARP) && (WARP..=max).contains(&threads), Rule::Threads, || {
+            format!("{threads} threads are not whole warps, from one to the {max} threads that a block may have")
         });
     }
     if plan.pipeline.is_none() {
-        check_power_of_two(plan.threads, WARP, most, report);
+        check_power_of_two(plan.threads, WARP, max, report);
         report.require((smallest..=largest).contains(&plan.threads), Rule::Threads, || {
             format!("launches of {} threads, but the text is for {smallest} to {largest}", plan.threads)
         });
     }
     let registers = registers_for(largest);
-    report.require(registers >= FEWEST_REGISTERS, Rule::Registers, || {
+    report.require(registers >= MIN_REGISTERS, Rule::Registers, || {
         format!("{largest} threads leave {registers} of {REGISTER_FILE} registers for each")
     });
     lanes(checked, report);
@@ -77,9 +77,9 @@ fn lanes(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     report.require(pipeline.other_threads == roles * WARP, Rule::Threads, || {
         format!("{} threads beside the teams, but {roles} warps have a role there", pipeline.other_threads)
     });
-    report.require((1..=MOST_STATUSES_OF_A_LANE).contains(&pipeline.statuses_per_lane), Rule::Lanes, || {
+    report.require((1..=MAX_STATUSES_OF_A_LANE).contains(&pipeline.statuses_per_lane), Rule::Lanes, || {
         format!(
-            "a lane folds {} statuses, of which registers hold {MOST_STATUSES_OF_A_LANE}",
+            "a lane folds {} statuses, of which registers hold {MAX_STATUSES_OF_A_LANE}",
             pipeline.statuses_per_lane
         )
     });

@@ -7,7 +7,7 @@ use crate::carry::{Blocks, Exchange};
 pub(super) const WORD_END: u64 = 1 << 32;
 
 /// Bytes that one phase of a barrier can be told to expect.
-const MOST_EXPECTED_BYTES: u64 = (1 << 20) - 1;
+const MAX_EXPECTED_BYTES: u64 = (1 << 20) - 1;
 
 pub(super) fn check(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     let facts = plan.strategy.carry.describe();
@@ -31,16 +31,16 @@ pub(super) fn check(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     let Some(pipeline) = &plan.pipeline else { return };
     let [blocks, stages, teams] = [pipeline.blocks, pipeline.stages, pipeline.teams].map(u64::from);
     // Head padding adds a tile; warps go on until the index of their next tile is beyond the last.
-    let most_index = tiles.saturating_add(1 + (stages + 2 * teams + u64::from(plan.threads)) * blocks);
-    report.require(most_index < WORD_END, Rule::Widths, || {
-        format!("tile indices up to {most_index} are counted in 32 bits: {blocks} blocks look {stages} stages ahead")
+    let max_index = tiles.saturating_add(1 + (stages + 2 * teams + u64::from(plan.threads)) * blocks);
+    report.require(max_index < WORD_END, Rule::Widths, || {
+        format!("tile indices up to {max_index} are counted in 32 bits: {blocks} blocks look {stages} stages ahead")
     });
     let statuses = tiles.saturating_add(1).saturating_add(pipeline.group_statuses(tiles.saturating_add(1), blocks));
     report.require(statuses < WORD_END, Rule::Widths, || {
         format!("{statuses} statuses of tiles and groups are counted in 32 bits")
     });
     let expected = u64::from(plan.tile) * plan.input_bytes + u64::from(pipeline.head_bytes);
-    report.require(expected <= MOST_EXPECTED_BYTES, Rule::Widths, || {
-        format!("a barrier is told to expect {expected} bytes, and counts {MOST_EXPECTED_BYTES}")
+    report.require(expected <= MAX_EXPECTED_BYTES, Rule::Widths, || {
+        format!("a barrier is told to expect {expected} bytes, and counts {MAX_EXPECTED_BYTES}")
     });
 }

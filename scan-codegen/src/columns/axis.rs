@@ -1,10 +1,10 @@
 //! An axis of an array, and what of the array a kernel must know to scan along it.
 
 /// The most dimensions of an array, the scanned one among them.
-const MOST_DIMENSIONS: usize = 8;
+const MAX_DIMENSIONS: usize = 8;
 
 /// The maximum of [`ColumnLayout::grain`].
-const MOST_GRAIN: u64 = 16;
+const MAX_GRAIN: u64 = 16;
 
 /// Why an array cannot be scanned along an axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +12,7 @@ const MOST_GRAIN: u64 = 16;
 pub enum AxisError {
     /// The shape has no dimensions, or too many.
     #[error(
-        "an array of {dimensions} dimensions cannot be scanned along an axis: give a shape of 1 to {MOST_DIMENSIONS}"
+        "an array of {dimensions} dimensions cannot be scanned along an axis: give a shape of 1 to {MAX_DIMENSIONS}"
     )]
     Dimensions {
         /// How many it has.
@@ -97,7 +97,7 @@ impl Axis {
     /// [`AxisError::Dimensions`], [`AxisError::NoSuchAxis`] and [`AxisError::TooLarge`].
     pub fn of(shape: &[usize], axis: impl TryInto<isize>) -> Result<Self, AxisError> {
         let dimensions = shape.len();
-        if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+        if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(AxisError::Dimensions { dimensions });
         }
         let axis = axis.try_into().unwrap_or(isize::MAX);
@@ -389,7 +389,7 @@ pub struct ColumnLayout {
 
 impl ColumnLayout {
     /// The maximum number of dimensions other than the scanned one.
-    pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
+    pub(crate) const DIMENSIONS: usize = MAX_DIMENSIONS - 1;
 
     /// Words of the kernels' `Layout`: its numbers, then an extent and three strides for each dimension.
     const WORDS: usize = Self::NUMBERS + 4 * Self::DIMENSIONS;
@@ -444,7 +444,7 @@ impl ColumnLayout {
         let strides = outer.iter().flat_map(|dimension| &dimension.strides[..=OUTPUT]).copied();
         let steps = self.steps.iter().take(if self.length > 1 { OWN - 1 } else { 0 }).copied();
         let numbers = strides.chain(steps).chain([inner.extent]);
-        let bits = numbers.fold(MOST_GRAIN, |bits, number| bits | number);
+        let bits = numbers.fold(MAX_GRAIN, |bits, number| bits | number);
         1 << bits.trailing_zeros()
     }
 

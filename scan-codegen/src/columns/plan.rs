@@ -17,20 +17,20 @@ use crate::{
     plan::{Overrides, PROGRAMMATIC, check_operator, check_outputs, check_overrides, check_start},
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
-    weight::{Decided, Places, WRITTEN_OUT, Weights},
+    weight::{Decided, INLINED, Places, Weights},
 };
 
 /// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.
 const THREADS: u32 = 256;
 
 /// Threads of a block for which runs are shorter, if shared memory has no room for as many.
-const FEWEST_THREADS: u32 = 64;
+const MIN_THREADS: u32 = 64;
 
 /// Bytes of a row that a thread has side by side, where elements are smaller.
 const ROW_BYTES: u32 = 8;
 
 /// Columns that a thread has side by side, at the most, where elements are smaller still.
-const MOST_ALIGNED_WIDTH: u32 = 4;
+const MAX_ALIGNED_WIDTH: u32 = 4;
 
 /// Bytes of the partial results that a thread has side by side, where it has several.
 const ROW_STATE_BYTES: u32 = 32;
@@ -60,7 +60,7 @@ const RUN_BYTES: u32 = 224;
 const NARROW_ROW_BYTES: u32 = 2048;
 
 /// Rows of a thread's run, at the most.
-const MOST_ROWS: u32 = 32;
+const MAX_ROWS: u32 = 32;
 
 /// Words of statuses that a thread has in flight at once, and of arrays with few columns:
 /// `docs/tuning.md#scans-along-an-axis`.
@@ -68,10 +68,10 @@ const POLLED_WORDS: u32 = 16;
 const NARROW_POLLED_WORDS: u32 = 32;
 
 /// How often the ring of statuses is filled, at the most: tags have bits for no more.
-pub(crate) const LAPS: u64 = (1 << 10) - 1;
+pub(crate) const GENERATIONS: u64 = (1 << 10) - 1;
 
 /// The most arrays with strides of their own that have kernels for the ways in which their rows lie.
-const MOST_IN_ROWS: usize = 3;
+const MAX_IN_ROWS: usize = 3;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 128;
@@ -80,7 +80,7 @@ const TILE_ROW_BYTES: u32 = 128;
 const OTHER_REGISTERS: u32 = 64;
 
 /// The most tiles: the kernel counts them in 32 bits.
-pub(crate) const MOST_TILES: u64 = (1 << 31) - 1;
+pub(crate) const MAX_TILES: u64 = (1 << 31) - 1;
 
 /// Bytes of shared memory of a block for all but elements and partial results.
 const OTHER_SHARED_BYTES: u32 = 64;
@@ -92,7 +92,7 @@ pub(crate) const SYSTEM_SHARED_BYTES: u32 = 1024;
 const REGISTERS: u32 = 1 << 16;
 
 /// Threads that every multiprocessor has room for at once.
-pub(crate) const MOST_RESIDENT_THREADS: u32 = 1024;
+pub(crate) const MAX_RESIDENT_THREADS: u32 = 1024;
 
 /// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` describes it.
 /// Blocks of the same threads cover tiles of different widths, by the array.
@@ -108,7 +108,7 @@ pub struct ColumnsPlan {
     /// The most persistent blocks: as many as are resident at once,
     pub blocks: u32,
     /// unless fewer are asked for.
-    most_blocks: u32,
+    max_blocks: u32,
     /// Blocks that a multiprocessor has registers and shared memory for, at the least: the compiler keeps to it.
     pub resident: u32,
     /// Rows that a thread scans on its own, in registers.
@@ -125,14 +125,14 @@ pub struct ColumnsPlan {
     /// The longest columns that it is for,
     pub(crate) longest: u64,
     /// and how many of them at the most.
-    pub(crate) most_columns: u64,
+    pub(crate) max_columns: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: RangeInclusive<u32>,
     /// Statuses of other tiles that a thread has in flight at once.
     pub(crate) polled_at_once: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
-    pub written_out: u32,
+    pub inlined: u32,
     /// Whether the launch may begin before the preceding work in the stream has ended.
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
@@ -142,7 +142,7 @@ pub struct ColumnsPlan {
     decided: Decided,
     run_by_weight: bool,
     /// The most rows of a thread by the operator's weight; none where they have been asked for.
-    most_rows: Option<u32>,
+    max_rows: Option<u32>,
 }
 
 /// How threads and tiles are placed on an array.
@@ -184,55 +184,55 @@ pub fn plan_columns(
     let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
     let width = 1_u32 << width.ilog2();
     // Runs of each thread, and partial results of each of its columns.
-    let most_threads = |run: u32| {
+    let max_threads = |run: u32| {
         let row = run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes);
-        let most =
+        let max =
             limits.shared_bytes_per_block_optin.saturating_sub(OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
-        most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
+        max.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
     };
     let bytes = input_bytes.max(output_bytes) * width;
-    let rows = (RUN_BYTES / bytes).min(MOST_ROWS);
+    let rows = (RUN_BYTES / bytes).min(MAX_ROWS);
     let by_weight = Weights::longest_run(operator) / width;
     let run_by_weight = overrides.run.is_none() && by_weight < rows;
     let run = overrides.run.unwrap_or_else(|| {
         let mut run = rows.min(by_weight).max(1);
-        while run > 1 && most_threads(run) < FEWEST_THREADS {
+        while run > 1 && max_threads(run) < MIN_THREADS {
             run /= 2;
         }
         run
     });
-    let most = most_threads(run);
-    let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
-    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
-        return Err(PlanError::Threads { threads, least: WARP, most });
+    let max = max_threads(run);
+    let threads = overrides.threads.unwrap_or_else(|| max.min(THREADS));
+    if !(WARP..=max).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, min: WARP, max });
     }
     let plan = ColumnsPlan {
         device,
         spec: spec.clone(),
         threads,
         blocks: 1,
-        most_blocks: overrides.blocks.unwrap_or(u32::MAX),
+        max_blocks: overrides.blocks.unwrap_or(u32::MAX),
         resident: 1,
         run,
         width,
         aligned_width: width,
         longest: u64::MAX,
-        most_columns: u64::MAX,
+        max_columns: u64::MAX,
         across: across(width * items().max().unwrap_or(1)),
         inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
         outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
         polled_at_once: 1,
-        written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+        inlined: overrides.inlined.unwrap_or(INLINED),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
         state_bytes,
         decided: Decided::default(),
         run_by_weight,
-        most_rows: overrides.run.is_none().then_some(by_weight),
+        max_rows: overrides.run.is_none().then_some(by_weight),
     }
     .polling(POLLED_WORDS)
     .fitted(&limits);
-    let decided = Decided::of(operator, plan.places(operator), plan.written_out);
+    let decided = Decided::of(operator, plan.places(operator), plan.inlined);
     Ok(ColumnsPlan { decided, ..plan })
 }
 
@@ -243,7 +243,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
         threads: None,
         run: None,
         blocks: None,
-        written_out: None,
+        inlined: None,
         programmatic: None,
         deterministic: false,
         delays: false,
@@ -284,7 +284,7 @@ fn width(items: impl Iterator<Item = u32> + Clone) -> u32 {
     let all = items.clone().all(u32::is_power_of_two);
     let (Some(smallest), Some(largest), true) = (items.clone().min(), items.max(), all) else { return 1 };
     let widest = (2 * ROW_BYTES / largest).max(1); // the widest access has 16 bytes
-    (ROW_BYTES / largest).min(MOST_ALIGNED_WIDTH).max(WORD / smallest).clamp(1, widest)
+    (ROW_BYTES / largest).min(MAX_ALIGNED_WIDTH).max(WORD / smallest).clamp(1, widest)
 }
 
 /// Bytes of an element, of all its arrays together.
@@ -294,8 +294,8 @@ fn bytes_of(arrays: &[ColumnArray]) -> u32 {
 
 /// The fewest and the most threads side by side, each of `bytes` bytes of a row.
 fn across(bytes: u32) -> RangeInclusive<u32> {
-    let least = TILE_ROW_BYTES.div_ceil(bytes).next_power_of_two();
-    least..=least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2())
+    let min = TILE_ROW_BYTES.div_ceil(bytes).next_power_of_two();
+    min..=min.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2())
 }
 
 impl ColumnsPlan {
@@ -308,9 +308,9 @@ impl ColumnsPlan {
         // A row of elements and one of results, and four rows of partial results.
         let row_words = (width * (bytes_of(&self.inputs) + bytes_of(&self.outputs))).div_ceil(WORD);
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
-        let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
+        let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MAX_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
-        ColumnsPlan { resident, blocks: self.most_blocks.min(at_once).max(1), ..self }
+        ColumnsPlan { resident, blocks: self.max_blocks.min(at_once).max(1), ..self }
     }
 
     /// Bytes of an element that each thread loads, of all its arrays together.
@@ -362,7 +362,7 @@ impl ColumnsPlan {
             })
         };
         layout.length() <= self.longest
-            && layout.columns() <= self.most_columns
+            && layout.columns() <= self.max_columns
             && layout.grain().is_multiple_of(self.width.into())
             && suit(&self.inputs, inputs)
             && suit(&self.outputs, outputs)
@@ -392,7 +392,7 @@ impl ColumnsPlan {
     /// arrays: there are as many plans as combinations.
     fn in_rows(&self) -> Vec<ColumnsPlan> {
         let is_strided = |array: &&ColumnArray| array.kind == ArrayKind::Strided;
-        if !(1..=MOST_IN_ROWS).contains(&self.inputs.iter().filter(is_strided).count()) {
+        if !(1..=MAX_IN_ROWS).contains(&self.inputs.iter().filter(is_strided).count()) {
             return Vec::new();
         }
         let mut plans = vec![self.clone()];
@@ -417,9 +417,9 @@ impl ColumnsPlan {
 
     /// With as many rows of a thread as there is room for where not every column has items of its own.
     fn with_longer_runs(self) -> ColumnsPlan {
-        let Some(most) = self.most_rows.filter(|_| self.repeats()) else { return self };
+        let Some(max) = self.max_rows.filter(|_| self.repeats()) else { return self };
         let bytes = self.loaded_bytes().max(bytes_of(&self.outputs)) * self.width;
-        let rows = (RUN_BYTES / bytes.max(1)).min(MOST_ROWS).min(most);
+        let rows = (RUN_BYTES / bytes.max(1)).min(MAX_ROWS).min(max);
         let limits = self.device;
         let with = |run: u32| ColumnsPlan { run, ..self.clone() };
         let fits = |run: &u32| with(*run).tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
@@ -430,7 +430,7 @@ impl ColumnsPlan {
     /// The plan for few columns, whose threads have more statuses in flight.
     fn narrow(&self) -> Option<ColumnsPlan> {
         let bytes = bytes_of(&self.inputs).max(bytes_of(&self.outputs));
-        let plan = ColumnsPlan { most_columns: u64::from(NARROW_ROW_BYTES / bytes), ..self.clone() };
+        let plan = ColumnsPlan { max_columns: u64::from(NARROW_ROW_BYTES / bytes), ..self.clone() };
         Some(plan.polling(NARROW_POLLED_WORDS)).filter(|plan| plan.polled_at_once > self.polled_at_once)
     }
 
@@ -508,9 +508,9 @@ impl ColumnsPlan {
             Placement { across: across as u32, window: window.min(tile_rows) }
         };
         let polls_few = |placement: Placement| placement.window * u64::from(placement.across) <= at_once;
-        let [least, most] = [self.across.start(), self.across.end()].map(|across| u64::from(*across));
-        let mut across = most;
-        while across > least && !polls_few(placed(across)) {
+        let [min, max] = [self.across.start(), self.across.end()].map(|across| u64::from(*across));
+        let mut across = max;
+        while across > min && !polls_few(placed(across)) {
             across /= 2;
         }
         placed(across)
@@ -552,10 +552,10 @@ impl ColumnsPlan {
         if layout.is_empty() {
             return Ok(Schedule { workspace, launches: Vec::new() });
         }
-        if tiles > MOST_TILES {
+        if tiles > MAX_TILES {
             let tile = u64::from(self.threads * self.run * self.width);
             let len = layout.columns().saturating_mul(layout.length());
-            return Err(PlanError::TooLong { len, max_len: MOST_TILES.saturating_mul(tile) });
+            return Err(PlanError::TooLong { len, max_len: MAX_TILES.saturating_mul(tile) });
         }
         let mut arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
         arguments.extend(STATUSES);
@@ -585,7 +585,7 @@ fn ring_rows(rows: u64, columns: u64, blocks: u64, window: u64) -> u64 {
     let divisor = greatest_common_divisor(blocks, columns).max(1);
     let turns = if columns / divisor < 2 { 2 } else { 1 };
     let safe = (turns * (blocks + columns) / divisor).saturating_add(window);
-    safe.min(rows).max(rows.div_ceil(LAPS)).max(1).next_power_of_two()
+    safe.min(rows).max(rows.div_ceil(GENERATIONS)).max(1).next_power_of_two()
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
@@ -595,13 +595,13 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 impl fmt::Display for ColumnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ColumnsPlan { threads, blocks, run, width, across, .. } = self;
-        let (least, most) = (across.start(), across.end());
+        let (min, max) = (across.start(), across.end());
         let shared_bytes = self.tile_bytes() + OTHER_SHARED_BYTES;
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
         f.write_str(&self.decided.line(self.run_by_weight.then_some(self.run)))?;
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
-        writeln!(f, "  block     {threads} threads, {least} to {most} of them side by side")?;
+        writeln!(f, "  block     {threads} threads, {min} to {max} of them side by side")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
         write!(f, "  statuses  two of {} bytes for the columns of a thread", self.status_bytes())
     }
@@ -736,6 +736,6 @@ mod tests {
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);
         let layout = Axis::of(&[1 << 45, 8], 0).unwrap().layout();
-        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 14336 * MOST_TILES }));
+        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 14336 * MAX_TILES }));
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     array::{ColumnArray, Lying},
     axis::ColumnLayout,
-    plan::{ColumnsPlan, LAPS, STAGES},
+    plan::{ColumnsPlan, GENERATIONS, STAGES},
 };
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
@@ -20,8 +20,8 @@ use crate::{
         arrays::{ArraysWords, PlaceWords, SliceWords},
         carry::StatusWords,
         heads,
+        intrinsics::IntrinsicsWords,
         kernel::KernelWords,
-        machine::MachineWords,
         start,
         types::{HeadingWords, TypesWords},
     },
@@ -241,12 +241,12 @@ pub fn render_columns_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.written_out) };
+    let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.inlined) };
     let text = operator_text_as(operator, target, wording)?;
     let rooms = rooms_of(operator, &text, plan)?;
     let mut parts = vec!["types", if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     parts.extend(plan.programmatic.then_some("launches"));
-    parts.extend(["machine", "dynamic_shared_memory", "columns/part"]);
+    parts.extend(["intrinsics", "dynamic_shared_memory", "columns/part"]);
     let kinds = plan.spec.input_kinds;
     if kinds.any(ArrayKind::is_neighbour) {
         parts.extend(["zipped/neighbours", "columns/neighbours"]);
@@ -298,11 +298,11 @@ pub(crate) fn rooms_of<'a>(
         .with(&HeadingWords::new(format!("{spec} along an axis"), "columns"))?
         .with(&if zipped { types.in_arrays(spec) } else { types })?
         .with(&KernelWords::new(spec, text, None).programmatic(plan.programmatic, true))?
-        .with(&MachineWords::new(plan.delays, plan.packet_payload().into()))?
+        .with(&IntrinsicsWords::new(plan.delays, plan.packet_payload().into()))?
         .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
         .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
         // One for each time that the ring of statuses is filled, counted from 1, and none.
-        .with(&StatusWords { published: "PackedRow", count: LAPS + 1 })?
+        .with(&StatusWords { published: "PackedRow", count: GENERATIONS + 1 })?
         .with(&ColumnsWords {
             threads: plan.threads,
             resident: plan.resident,
@@ -313,7 +313,7 @@ pub(crate) fn rooms_of<'a>(
             dimensions: ColumnLayout::DIMENSIONS,
             packed_words: plan.packed_words(),
             polled_at_once: plan.polled_at_once,
-            rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
+            rolled_steps: calls_combine(operator, plan.places(operator), plan.inlined),
             initial_values: spec.initial_values,
             total: match (spec.totals, spec.projects) {
                 (false, _) => "",

@@ -36,7 +36,7 @@ impl OpSource {
 struct EachFlag<'a> {
     around: &'a OpSource,
     part: Part<'a>,
-    /// The carry that each segment begins with, if the operator is a machine. Without it the first element of a segment
+    /// The carry that each segment begins with, if the operator is stepped. Without it the first element of a segment
     /// is the first result.
     start: Option<Piece>,
 }
@@ -139,7 +139,7 @@ fn text(text: &'static str) -> Vec<Piece> {
     vec![Piece::Text(text.into())]
 }
 
-/// The carry of a machine before an input.
+/// The carry of a stepped operator before an input.
 fn before(start: &Piece) -> Vec<Piece> {
     choice("x.flag", vec![start.clone()], text("c"))
 }

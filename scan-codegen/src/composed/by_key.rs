@@ -42,7 +42,7 @@ struct EachKey<'a> {
     part: Part<'a>,
     /// The helper that compares two keys.
     compare: usize,
-    /// The carry that each key begins with, if the operator is a machine. Without it the first element of a key is the
+    /// The carry that each key begins with, if the operator is stepped. Without it the first element of a key is the
     /// first result.
     start: Option<Piece>,
 }
@@ -179,7 +179,7 @@ fn text(text: &'static str) -> Vec<Piece> {
     vec![Piece::Text(text.into())]
 }
 
-/// The carry of a machine before an input or a part.
+/// The carry of a stepped operator before an input or a part.
 fn before(start: &Piece) -> Vec<Piece> {
     if_same(of("c", "value"), vec![start.clone()])
 }

@@ -37,41 +37,41 @@ pub struct LaunchCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// The minimum.
-    pub least: u64,
+    pub min: u64,
     /// The maximum.
-    pub most: u64,
+    pub max: u64,
 }
 
 impl Count {
     /// Whether the count is possible.
     pub fn contains(self, count: u64) -> bool {
-        (self.least..=self.most).contains(&count)
+        (self.min..=self.max).contains(&count)
     }
 
     pub(super) fn of_greater(self, other: Count) -> Count {
-        Count { least: self.least.max(other.least), most: self.most.max(other.most) }
+        Count { min: self.min.max(other.min), max: self.max.max(other.max) }
     }
 }
 
 impl From<u64> for Count {
     fn from(count: u64) -> Self {
-        Count { least: count, most: count }
+        Count { min: count, max: count }
     }
 }
 
 impl Add for Count {
     type Output = Count;
     fn add(self, other: Count) -> Count {
-        Count { least: self.least.saturating_add(other.least), most: self.most.saturating_add(other.most) }
+        Count { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }
 }
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.least == self.most {
-            f.pad(&self.least.to_string())
+        if self.min == self.max {
+            f.pad(&self.min.to_string())
         } else {
-            f.pad(&format!("{} to {}", self.least, self.most))
+            f.pad(&format!("{} to {}", self.min, self.max))
         }
     }
 }

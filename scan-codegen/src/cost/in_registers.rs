@@ -29,7 +29,7 @@ impl TileCost {
 }
 
 /// Applications of the thread that has the most.
-pub(super) fn most(counts: &[u64]) -> u64 {
+pub(super) fn max_of(counts: &[u64]) -> u64 {
     counts.iter().copied().max().unwrap_or(0)
 }
 
@@ -95,9 +95,9 @@ impl Plan {
             }),
             scanned: each(&|thread| match (own(thread), thread) {
                 (0, _) => 0,
-                // A machine applies to its carry what precedes a run, and takes steps: neither are applications of
-                // `combine`.
-                _ if self.machine => 0,
+                // A stepped operator applies to its carry what precedes a run, and takes steps: neither are
+                // applications of `combine`.
+                _ if self.stepped => 0,
                 (own, 0) => own - u64::from(!any),
                 (own, _) => own + u64::from(any),
             }),
@@ -124,7 +124,7 @@ impl Plan {
         let tiles = end.saturating_sub(1); // the first tile has no tile before it
         let (windows, rest) = (tiles / threads, tiles % threads);
         let of_last_windows =
-            |most: u64| (1..=most).map(|count| u128::from(self.window_applications(count))).sum::<u128>();
+            |max: u64| (1..=max).map(|count| u128::from(self.window_applications(count))).sum::<u128>();
         let each = u128::from(self.window_applications(threads)) + u128::from(threads);
         let (threads, windows, rest_wide) = (u128::from(threads), u128::from(windows), u128::from(rest));
         let full_windows = threads * (windows * windows.saturating_sub(1) / 2) + rest_wide * windows;
@@ -139,15 +139,15 @@ impl Plan {
         let threads = u64::from(self.threads);
         let windows = number.div_ceil(threads);
         if windows == 0 {
-            return (most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)), 0);
+            return (max_of(&tile.reduced) + max_of(&both(&tile.summed, &tile.scanned)), 0);
         }
         // A thread has one aggregate, as it has one run of a tile.
         let full = self.cost_of_runs(1, threads, false);
         let last = self.cost_of_runs(1, number - (windows - 1) * threads, false);
-        let before = most(&tile.reduced) + most(&tile.summed) + most(&last.reduced);
-        let between = (windows - 1) * (most(&full.reduced) + most(&full.summed)) + windows.saturating_sub(2);
+        let before = max_of(&tile.reduced) + max_of(&tile.summed) + max_of(&last.reduced);
+        let between = (windows - 1) * (max_of(&full.reduced) + max_of(&full.summed)) + windows.saturating_sub(2);
         let more = u64::from(windows > 1) + u64::from(self.seeds());
-        (before + between + most(&both(&last.summed, &tile.scanned)) + more, 2 * windows)
+        (before + between + max_of(&both(&last.summed, &tile.scanned)) + more, 2 * windows)
     }
 
     /// The cost of one cluster.
@@ -155,7 +155,7 @@ impl Plan {
         let (tile, blocks, threads) = (u64::from(self.tile), u64::from(self.cluster), u64::from(self.threads));
         let tiles = len.div_ceil(tile);
         let rounds = tiles.div_ceil(blocks);
-        let (mut applications, mut most_steps, mut most_barriers) = (0_u64, 0, 0);
+        let (mut applications, mut max_steps, mut max_barriers) = (0_u64, 0, 0);
         for block in 0..blocks.min(tiles) {
             let of_round = |round: u64| {
                 let number = round * blocks + block;
@@ -174,7 +174,7 @@ impl Plan {
                 };
                 for stretch in &stretches {
                     cost.applications += stretch.iter().sum::<u64>();
-                    cost.steps += most(stretch);
+                    cost.steps += max_of(stretch);
                 }
                 if round + 1 < rounds {
                     let folded = blocks - block - u64::from(!any);
@@ -196,13 +196,13 @@ impl Plan {
                 cost.add(of_round(1), last - 1);
             }
             applications = applications.saturating_add(cost.applications);
-            (most_steps, most_barriers) = (cost.steps.max(most_steps), cost.barriers.max(most_barriers));
+            (max_steps, max_barriers) = (cost.steps.max(max_steps), cost.barriers.max(max_barriers));
         }
         LaunchCost {
             kernel: launch.kernel,
             applications: applications.into(),
-            steps: most_steps.into(),
-            barriers: most_barriers,
+            steps: max_steps.into(),
+            barriers: max_barriers,
             global_read: len.saturating_mul(self.input_bytes),
             global_written: len.saturating_mul(self.output_bytes),
         }
@@ -218,7 +218,7 @@ impl Plan {
             let passed_on = u64::from(any && (passes_on || self.spec.total));
             // No barrier separates the second phase from the third. If the prefix is carried on, that happens after
             // another barrier.
-            let of_tile = most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)) + passed_on;
+            let of_tile = max_of(&tile.reduced) + max_of(&both(&tile.summed, &tile.scanned)) + passed_on;
             applications = applications.saturating_add((tile.applications() + passed_on).saturating_mul(count));
             steps = steps.saturating_add(of_tile.saturating_mul(count));
             let of_tile = 1 + u64::from(passes_on) + self.barriers_of_moves(elements);
@@ -288,16 +288,16 @@ impl Plan {
         if let Some(publishing_thread) = tile.summed.first_mut() {
             *publishing_thread += u64::from(any);
         }
-        let least = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
+        let min = max_of(&tile.reduced) + max_of(&tile.summed) + max_of(&tile.scanned);
         let (mut looks, mut looking) = (Count::default(), 0);
         if polled == Polled::UntilPrefix {
-            looks.most = saturated(self.looks_back(first + count) - self.looks_back(first));
+            looks.max = saturated(self.looks_back(first + count) - self.looks_back(first));
             // The last of these tiles looks back the furthest.
-            looking = self.look_back_most(first + count - 1).steps;
+            looking = self.look_back_max(first + count - 1).steps;
         }
         TilesCost {
             applications: Count::from(tile.applications().saturating_mul(count)) + looks,
-            steps: Count { least, most: least + looking },
+            steps: Count { min, max: min + looking },
             barriers: 2 + self.barriers_of_moves(elements),
         }
     }

@@ -109,7 +109,7 @@ impl Plan {
                     let own = count.saturating_sub(lane * statuses_per_lane).min(statuses_per_lane);
                     own.saturating_sub(1) + self.warp_scan_steps(lane, count.div_ceil(statuses_per_lane))
                 };
-                // Of warps in turns only the first lane adds what precedes the windows.
+                // Of round-robin warps only the first lane adds what precedes the windows.
                 let has_before = any && (warps == 1 || lane == 0);
                 let added = windows - u64::from(!has_before);
                 *applied += times * ((windows - 1) * of_window(window) + of_window(rest) + added);
@@ -177,8 +177,9 @@ impl Plan {
                 self.warp_scan_steps(lane, lanes) + if warp == 0 { self.warp_scan_steps(lane, warps) } else { 0 };
             let from_warps = warp > 0 && lanes > 0;
             let from_lanes = 0 < lane && lane < lanes;
-            // A machine applies to its carry what precedes a run, and takes steps: neither are applications of `combine`.
-            if self.machine {
+            // A stepped operator applies to its carry what precedes a run, and takes steps: neither are applications of
+            // `combine`.
+            if self.stepped {
                 return reduce + scans;
             }
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));

@@ -30,7 +30,7 @@ impl Plan {
 
     /// The cost of look-back from tile `number` if no tile but the first has a prefix yet. The minimum is none, if the
     /// left neighbour has its prefix.
-    pub(super) fn look_back_most(&self, number: u64) -> LookBackCost {
+    pub(super) fn look_back_max(&self, number: u64) -> LookBackCost {
         if number == 0 {
             return LookBackCost::default();
         }
@@ -53,7 +53,7 @@ impl Plan {
         let tiles = end.saturating_sub(1); // the first tile has no tile before it
         let (windows, rest) = (tiles / self.window(), tiles % self.window());
         let of_last_windows =
-            |most: u64| (1..=most).map(|rest| u128::from(self.last_window_applications(rest))).sum::<u128>();
+            |max: u64| (1..=max).map(|rest| u128::from(self.last_window_applications(rest))).sum::<u128>();
         let (window, windows) = (u128::from(self.window()), u128::from(windows));
         let full_windows = window * (windows * windows.saturating_sub(1) / 2) + u128::from(rest) * windows;
         let full = u128::from(self.full_window_applications());

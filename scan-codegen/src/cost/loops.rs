@@ -1,6 +1,6 @@
 //! The closed forms of the costs against loops over every tile, round and window.
 
-use super::{in_registers::most, networks::WARP, tree_bank_cycles};
+use super::{in_registers::max_of, networks::WARP, tree_bank_cycles};
 use crate::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelRole, Network, Overrides, Plan, Plans, ScanSpec, Strategy,
     TileNumbers, operator::operator_of, plan,
@@ -29,14 +29,14 @@ fn at_all(plan: &Plan, number: u64, n: u64) -> (u64, u64, u64) {
     let tile = plan.cost_in_registers(n, plan.seeds() || number > 0);
     // What has been applied since the last barrier.
     let mut open = tile.summed.clone();
-    let (mut applications, mut steps) = (sum(&tile.reduced), most(&tile.reduced));
+    let (mut applications, mut steps) = (sum(&tile.reduced), max_of(&tile.reduced));
     let mut barriers = 0;
     let mut first = 0;
     while first < number {
         let count = (number - first).min(threads);
         let window = Plan { run: 1, ..plan.clone() }.cost_in_registers(count, false);
         for stretch in [&open, &window.reduced] {
-            (applications, steps) = (applications + sum(stretch), steps + most(stretch));
+            (applications, steps) = (applications + sum(stretch), steps + max_of(stretch));
         }
         open = window.summed.iter().map(|applied| applied + u64::from(first > 0)).collect();
         barriers += 2;
@@ -44,7 +44,7 @@ fn at_all(plan: &Plan, number: u64, n: u64) -> (u64, u64, u64) {
     }
     let initial = u64::from(plan.seeds() && number > 0);
     let last: Vec<u64> = open.iter().zip(&tile.scanned).map(|(a, b)| a + b + initial).collect();
-    (applications + sum(&last), steps + most(&last), barriers)
+    (applications + sum(&last), steps + max_of(&last), barriers)
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn cost_of_look_back_is_the_sum_over_tiles() {
         let mut sum = 0;
         for number in 0..1_000 {
             assert_eq!(plan.looks_back(number), sum, "{number} {statuses_per_lane}");
-            sum += u128::from(plan.look_back_most(number).applications);
+            sum += u128::from(plan.look_back_max(number).applications);
         }
     }
 }
@@ -90,7 +90,7 @@ fn cluster(plan: &Plan, len: u64) -> (u64, u64, u64) {
     let (tile, blocks, threads) = (u64::from(plan.tile), u64::from(plan.cluster), u64::from(plan.threads));
     let tiles = len.div_ceil(tile);
     let rounds = tiles.div_ceil(blocks);
-    let (mut applications, mut most_steps, mut most_barriers) = (0, 0, 0);
+    let (mut applications, mut max_steps, mut max_barriers) = (0, 0, 0);
     for block in 0..blocks.min(tiles) {
         // The barrier of the cluster.
         let (mut steps, mut barriers) = (0, 1);
@@ -108,7 +108,7 @@ fn cluster(plan: &Plan, len: u64) -> (u64, u64, u64) {
                 _ => vec![own.reduced, own.summed.iter().zip(&last).map(|(a, b)| a + b).collect()],
             };
             for stretch in &stretches {
-                (applications, steps) = (applications + stretch.iter().sum::<u64>(), steps + most(stretch));
+                (applications, steps) = (applications + stretch.iter().sum::<u64>(), steps + max_of(stretch));
             }
             if round + 1 < rounds {
                 let folded = blocks - block - u64::from(!any);
@@ -116,9 +116,9 @@ fn cluster(plan: &Plan, len: u64) -> (u64, u64, u64) {
                 barriers += 1;
             }
         }
-        (most_steps, most_barriers) = (steps.max(most_steps), barriers.max(most_barriers));
+        (max_steps, max_barriers) = (steps.max(max_steps), barriers.max(max_barriers));
     }
-    (applications, most_steps, most_barriers)
+    (applications, max_steps, max_barriers)
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn the_cost_of_the_longest_input_takes_no_loop_over_tiles() {
     let check = |plan: &Plan| {
         for len in [plan.max_len, 1 << 26, (1 << 36) - 5] {
             let cost = plan.cost(len.min(plan.max_len)).unwrap();
-            assert!(cost.applications().most >= len.min(plan.max_len) - 1, "{len} elements: {cost:?}");
+            assert!(cost.applications().max >= len.min(plan.max_len) - 1, "{len} elements: {cost:?}");
         }
     };
     let check_all = |plans: Plans| plans.iter().for_each(check);

@@ -115,7 +115,7 @@ impl Plan {
             let completion = if before > 0 { self.completion(n) } else { BlockCost::default() };
             let each = tile.applications + completion.applications + before;
             applications = applications + Count::from(count.saturating_mul(each)) + looking;
-            let one = Count { least: looking_steps.least.max(before), most: looking_steps.most.max(before) };
+            let one = Count { min: looking_steps.min.max(before), max: looking_steps.max.max(before) };
             steps = steps.of_greater(Count::from(tile.steps + completion.steps) + one);
             barriers = barriers.max(tile.barriers + counter + 1);
         };
@@ -125,9 +125,9 @@ impl Plan {
             Polled::Last | Polled::All => (none, none, none, none),
             Polled::UntilPrefix => {
                 let later = saturated(self.looks_back(full));
-                let look = |most| Count { least: 0, most };
-                let steps = |number| look(self.look_back_most(number).steps);
-                (look(later), look(self.look_back_most(full).applications), steps(full.saturating_sub(1)), steps(full))
+                let look = |max| Count { min: 0, max };
+                let steps = |number| look(self.look_back_max(number).steps);
+                (look(later), look(self.look_back_max(full).applications), steps(full.saturating_sub(1)), steps(full))
             }
         };
         if full > 0 {

@@ -16,7 +16,7 @@ use crate::{
     prelude::{c_functions, prelude},
     target::Target,
     templates::{KERNEL_NAMES, Templates},
-    weight::{Places, WRITTEN_OUT, Weights},
+    weight::{INLINED, Places, Weights},
 };
 pub(crate) use writer::KeptConstant;
 use writer::{FieldText, FunctionText, TableText, Writer};
@@ -102,7 +102,7 @@ static TEMPLATES: LazyLock<Templates> =
 /// Renders an operator as CUDA text, with one place per function.
 #[doc(hidden)]
 pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
-    operator_text_as(op, target, Wording::of(Places::all(1), WRITTEN_OUT))
+    operator_text_as(op, target, Wording::of(Places::all(1), INLINED))
 }
 
 /// How sums, differences and products of `f16` are computed. The results are the same: what is exact in `float`, or
@@ -120,15 +120,15 @@ pub(crate) struct Wording {
     /// The places at which each function is used.
     pub(crate) places: Places,
     /// The most instructions of a function at all of them.
-    pub(crate) written_out: u32,
+    pub(crate) inlined: u32,
     pub(crate) halves: Halves,
     /// Whether constant arrays are kept in shared memory, where the kernel copies them.
     pub(crate) keeps_constants: bool,
 }
 
 impl Wording {
-    pub(crate) fn of(places: Places, written_out: u32) -> Self {
-        Wording { places, written_out, halves: Halves::InFloat, keeps_constants: false }
+    pub(crate) fn of(places: Places, inlined: u32) -> Self {
+        Wording { places, inlined, halves: Halves::InFloat, keeps_constants: false }
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) 
         Some(CarrySource { ty, start: Some(bytes) }) => writer.constant(ty, bytes)?,
         _ => String::new(),
     };
-    let weights = Weights::of(op, wording.places, wording.written_out);
+    let weights = Weights::of(op, wording.places, wording.inlined);
     let mut helpers = Vec::new();
     for ((index, helper), weight) in op.helpers.iter().enumerate().zip(weights.helpers) {
         let name = writer.helpers.get(index).cloned().unwrap_or_default();

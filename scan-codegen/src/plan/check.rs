@@ -38,7 +38,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     check_identity(operator, spec, strategy)
 }
 
-/// Refuses a machine without `START` and an initial value.
+/// Refuses a stepped operator without `START` and an initial value.
 pub(crate) fn check_start(operator: &OpSource, initial_value: bool) -> Result<(), PlanError> {
     match operator.carry {
         Some(CarrySource { start: None, .. }) if !initial_value => {

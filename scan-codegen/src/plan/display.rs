@@ -48,8 +48,8 @@ impl Plan {
     fn fmt_shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.strategy.carry.describe();
         writeln!(f, "  strategy  {}", self.strategy)?;
-        if self.machine {
-            writeln!(f, "  operator  a machine: runs step its carry, partial results are applied to it")?;
+        if self.stepped {
+            writeln!(f, "  operator  a stepped operator: runs step its carry, partial results are applied to it")?;
             if self.folds_backwards {
                 writeln!(f, "  folds     from the ends of runs: inputs are prepended")?;
             }
@@ -78,7 +78,7 @@ impl Plan {
                 )?;
                 writeln!(f, "  pipeline  {teams} teams of {} threads, {stages} stages", self.threads)?;
                 if *look_ahead_warps > 1 {
-                    writeln!(f, "  ahead     {look_ahead_warps} warps in turns")?;
+                    writeln!(f, "  ahead     {look_ahead_warps} warps, round-robin")?;
                 }
                 if pipeline.keeps_states {
                     writeln!(f, "  lifted    once: stages keep states in place of elements")?;

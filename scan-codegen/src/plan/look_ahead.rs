@@ -3,13 +3,13 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        KEEPING_SHAPE, LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy,
-        keeps_states, long_bytes, long_bytes_of_large_states, ring_shape,
+        KEEPING_SHAPE, LARGE, LARGE_INLINED, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy, keeps_states,
+        long_bytes, long_bytes_of_large_states, ring_shape,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,
     stages::{StageRoom, head_bytes, other_threads, slot_bytes, slots},
-    teams::{ItemBytes, MOST_STATUSES_OF_A_LANE, Sizes, unit},
+    teams::{ItemBytes, MAX_STATUSES_OF_A_LANE, Sizes, unit},
     types::{Block, Plan},
 };
 use crate::{
@@ -19,15 +19,15 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     strategy::{BlockScan, Strategy},
-    weight::{WRITTEN_OUT, Weights},
+    weight::{INLINED, Weights},
     zipped::Zipped,
 };
 
 /// The maximum number of blocks per group, and of groups: a warp loads their statuses, one per lane.
-const MOST_GROUP: u32 = WARP;
+const MAX_GROUP: u32 = WARP;
 
-/// The most warps that fold tile statuses in turns.
-const MOST_LOOK_AHEAD_WARPS: u32 = 4;
+/// The most warps that fold tile statuses round-robin.
+const MAX_LOOK_AHEAD_WARPS: u32 = 4;
 
 /// Look-ahead for long inputs, where it is available.
 pub(super) fn plan_long(request: Request<'_>) -> Option<Plan> {
@@ -102,12 +102,12 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         run_parts: if spec.segments.is_none() && zipped.is_none() { run_parts(operator, run) } else { 1 },
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
-    let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
+    let inlined = if sizes.state > LARGE { LARGE_INLINED } else { INLINED };
     Ok(Plan {
         pipeline: Some(pipeline),
         run_by_weight: overrides.run.is_none()
             && sizes.run(Weights::longest_run(operator), Weights::worthwhile_run(operator)) != sizes.run(u32::MAX, 1),
-        written_out: overrides.written_out.unwrap_or(written_out),
+        inlined: overrides.inlined.unwrap_or(inlined),
         input_unit: unit_of_one(sizes.input),
         output_unit: unit_of_one(sizes.output),
         zipped,
@@ -117,12 +117,12 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
 
 /// The parts in which runs of `run` inputs are reduced, each of whole units.
 fn run_parts(operator: &OpSource, run: u32) -> u32 {
-    let (input, most) = (operator.input.size as u32, Weights::most_appended(operator));
-    if !operator.takes_inputs() || run <= most || unit(input, run) == 0 {
+    let (input, max) = (operator.input.size as u32, Weights::max_appended(operator));
+    if !operator.takes_inputs() || run <= max || unit(input, run) == 0 {
         return 1;
     }
     let fits = |part: u32| run.is_multiple_of(part) && (part * input).is_multiple_of(unit(input, run));
-    let longest = (1..=most / 2).rev().find(|&part| fits(part));
+    let longest = (1..=max / 2).rev().find(|&part| fits(part));
     longest.map_or(1, |part| run / part)
 }
 
@@ -136,20 +136,20 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
     let room = limits.shared_bytes_per_block_optin;
     // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for
     // more statuses than there are loads the last one again.
-    let most_blocks = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
+    let max_blocks = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
     // Shorter runs only if shared memory is too small for any teams with long ones, and the caller does not choose the
     // run.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let blocks = overrides.blocks.map_or(most_blocks, |blocks| blocks.clamp(1, most_blocks));
+    let blocks = overrides.blocks.map_or(max_blocks, |blocks| blocks.clamp(1, max_blocks));
     let group = match overrides.group.unwrap_or_else(|| sizes.group(blocks)) {
-        group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
+        group @ 2.. if blocks <= MAX_GROUP * MAX_GROUP => group.clamp(blocks.div_ceil(MAX_GROUP), MAX_GROUP),
         _ => 1,
     };
     // More than stages would confuse the phases of barriers (`checker/pipeline`).
     let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps.or(sizes.shape.map(|s| s.look_ahead_warps)) {
         Some(warps) if group == 1 && spec.segments.is_none() => {
-            warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS))
+            warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MAX_LOOK_AHEAD_WARPS))
         }
         _ => 1,
     };
@@ -160,19 +160,19 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
             let look_ahead_warps = look_ahead_warps(teams);
             let other_threads = self::other_threads(&spec.segments, group, look_ahead_warps);
             let block_threads = threads.saturating_mul(teams).saturating_add(other_threads);
-            let statuses = || sizes.statuses_of_a_lane(most_blocks, block_threads);
+            let statuses = || sizes.statuses_of_a_lane(max_blocks, block_threads);
             let (statuses_of_a_lane, window) = if group > 1 {
                 (1, group.max(blocks.div_ceil(group)))
             } else {
-                let statuses = overrides.statuses_per_lane.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
+                let statuses = overrides.statuses_per_lane.unwrap_or_else(statuses).clamp(1, MAX_STATUSES_OF_A_LANE);
                 (statuses, WARP * statuses)
             };
             let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window, look_ahead_warps };
             if !shape.is_possible(limits) {
                 return None;
             }
-            let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
-            let fits = stages >= shape.least_stages()
+            let stages = overrides.stages.unwrap_or_else(|| shape.max_stages(room));
+            let fits = stages >= shape.min_stages()
                 && shape.bytes(stages) <= room
                 && shape.static_bytes(stages) <= limits.shared_bytes_per_block;
             fits.then_some((shape, stages))
@@ -181,12 +181,12 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
     if let Some(found) = shapes.next() {
         return Ok(found);
     }
-    let most = limits.threads_per_block.saturating_sub(other_threads) / WARP * WARP;
+    let max = limits.threads_per_block.saturating_sub(other_threads) / WARP * WARP;
     if let Some(threads) = overrides.threads
-        && most > 0
-        && (!threads.is_multiple_of(WARP) || threads > most)
+        && max > 0
+        && (!threads.is_multiple_of(WARP) || threads > max)
     {
-        return Err(PlanError::Threads { threads, least: WARP, most });
+        return Err(PlanError::Threads { threads, min: WARP, max });
     }
     let why = format!(
         "it needs two stages for each team and one more at least, and these must fit {room} bytes of shared memory, \

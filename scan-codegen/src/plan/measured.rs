@@ -7,7 +7,7 @@ use crate::{carry::Carry, segments::Segments};
 ///
 /// NVRTC 13.0 miscompiles larger ones: it reads a value again that a branch has changed meanwhile. If the value is
 /// opaque to it, as in look-ahead, larger ones are correct: `docs/tuning.md#elements-in-registers`.
-pub(crate) const MOST_REGISTER_BYTES: usize = 64;
+pub(crate) const MAX_REGISTER_BYTES: usize = 64;
 
 /// The threads of a block whose runs stay in registers, and the maximum bytes of a run.
 #[derive(Clone, Copy)]
@@ -23,9 +23,9 @@ const fn shape(threads: u32, run_bytes: u32) -> RegisterShape {
     RegisterShape { threads, run_bytes, block_sizes: BlockSizes::of(threads) }
 }
 
-/// A block of `threads` threads, with a text that serves blocks of `most / 2` to `most` threads.
-const fn one_of(threads: u32, most: u32, run_bytes: u32) -> RegisterShape {
-    RegisterShape { threads, run_bytes, block_sizes: BlockSizes { smallest: most / 2, largest: most } }
+/// A block of `threads` threads, with a text that serves blocks of `max / 2` to `max` threads.
+const fn one_of(threads: u32, max: u32, run_bytes: u32) -> RegisterShape {
+    RegisterShape { threads, run_bytes, block_sizes: BlockSizes { smallest: max / 2, largest: max } }
 }
 
 /// The shape if the caller chooses runs in registers: three units of sixteen bytes.
@@ -38,13 +38,13 @@ pub(super) const REGISTER_SHAPE: RegisterShape = shape(256, 48);
 pub(super) const ALONE: [(RegisterShape, u32); 3] =
     [(one_of(256, 512, 16), u32::MAX), (one_of(512, 512, 16), 4096), (shape(512, 48), 6144)];
 
-/// The shape for inputs that one cluster scans at once, for elements of at most [`MOST_CLUSTER_BYTES`].
+/// The shape for inputs that one cluster scans at once, for elements of at most [`MAX_CLUSTER_BYTES`].
 ///
 /// Measured: `docs/tuning.md#short-and-middle-lengths`.
 pub(super) const CLUSTER: RegisterShape = shape(256, 16);
 
 /// The largest elements that a cluster scans.
-pub(super) const MOST_CLUSTER_BYTES: usize = 16;
+pub(super) const MAX_CLUSTER_BYTES: usize = 16;
 
 /// The carries and shapes of several blocks, each with the number of tiles per multiprocessor from which the next one
 /// is used.
@@ -94,7 +94,7 @@ pub(super) const HEAVY_RUN: u64 = 1600;
 
 /// The maximum size of a state with a stand-in for blocks that have not started, in bytes. With larger ones the kernel
 /// would spill registers: `docs/tuning.md#stand-in`.
-pub(super) const MOST_STAND_IN_BYTES: u64 = 32;
+pub(super) const MAX_STAND_IN_BYTES: u64 = 32;
 
 /// The bytes of input and output from which on look-ahead is faster, for elements of `element` bytes: a pipeline must
 /// be filled and drained.
@@ -256,7 +256,7 @@ pub(super) const GROUPED_FROM: u32 = 64;
 pub(crate) const LARGE: u32 = 64;
 
 /// The maximum number of instructions of a function at all its inlined places, for large states.
-pub(super) const LARGE_WRITTEN_OUT: u32 = 1 << 16;
+pub(super) const LARGE_INLINED: u32 = 1 << 16;
 
 /// The elements of a run, if they are large.
 pub(super) const fn large_run(element: u32) -> u32 {
@@ -276,7 +276,7 @@ pub(super) const OTHER_WARPS: u32 = 2;
 /// Whether `combine`, of so many instructions, is heavy for the bytes of an element: a tile takes a time that grows
 /// with these, its look-ahead some ten applications one after the other, whatever the tile has.
 ///
-/// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
+/// Measured: `docs/tuning.md#round-robin-look-ahead-warps`.
 pub(super) const fn is_heavy(combine: u64, input: u32, state: u32, element: u32) -> bool {
     const HEAVY: u64 = 3; // instructions for each byte
     const LARGEST: u32 = 36; // of elements and states that were measured
@@ -300,7 +300,7 @@ const TWO_TEAMS: [(u32, u32); 5] = [(256, 2), (192, 2), (128, 2), (64, 2), (32, 
 
 /// The shape where `combine` is heavy.
 ///
-/// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
+/// Measured: `docs/tuning.md#round-robin-look-ahead-warps`.
 pub(super) const fn heavy_shape(input: u32, state: u32, element: u32) -> Shape {
     match (element, state) {
         (..=2, ..=16) => shape_of(teams_from(256, 3), 21, 3),

@@ -32,11 +32,11 @@ use registers::{plan_in_registers, plan_ranges};
 use shared::plan_in_shared_memory;
 
 pub(crate) use check::{check_arrays, check_operator, check_outputs, check_start};
-pub(crate) use measured::{LARGE, MOST_REGISTER_BYTES};
+pub(crate) use measured::{LARGE, MAX_REGISTER_BYTES};
 pub use overrides::Overrides;
 pub(crate) use overrides::check_overrides;
 pub use pipeline::Pipeline;
-pub(crate) use shared::{MOST_COARSENED_THREADS, coarsened_run};
+pub(crate) use shared::{MAX_COARSENED_THREADS, coarsened_run};
 pub(crate) use types::BlockSizes;
 pub use types::{Plan, Plans};
 
@@ -57,7 +57,7 @@ pub fn plan(
     let (shortest, longer) = plan_shapes(Request { operator, spec, limits, overrides })?;
     let programmatic = overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC;
     let finish = |plan: Plan| {
-        let decided = Decided::of(operator, plan.places(operator), plan.written_out);
+        let decided = Decided::of(operator, plan.places(operator), plan.inlined);
         Plan { programmatic, delays: overrides.delays, decided, ..plan }
     };
     let longer = within_the_grid(&shortest, longer);
@@ -83,7 +83,7 @@ fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
     if deterministic {
         return Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::ReduceThenScan };
     }
-    let block = match operator.largest_element() <= MOST_REGISTER_BYTES {
+    let block = match operator.largest_element() <= MAX_REGISTER_BYTES {
         true => BlockScan::in_registers(),
         false => BlockScan::SHARED_RUNS,
     };
@@ -101,7 +101,7 @@ fn plan_shapes(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     // Inputs of one tile are scanned by one block, longer ones with look-at-all, and long ones with look-ahead, or with
     // look-back if that is not available.
     let long = plan_long(request);
-    if operator.largest_element() <= MOST_REGISTER_BYTES {
+    if operator.largest_element() <= MAX_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(request)?;
         // No look-back is needed if look-ahead scans the inputs with too many tiles for look-at-all.
         longer

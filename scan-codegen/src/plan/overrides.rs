@@ -1,7 +1,7 @@
 //! The caller's choices for a plan.
 
 use crate::{
-    constants::{MOST_THREADS, WARP},
+    constants::{MAX_THREADS, WARP},
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
@@ -10,10 +10,10 @@ use crate::{
 };
 
 /// The maximum number of elements that a thread scans on its own.
-const MOST_RUN: u32 = 1024;
+const MAX_RUN: u32 = 1024;
 
 /// The maximum number of stages of a pipeline, far more than teams and iterations can fill.
-const MOST_STAGES: u32 = 1024;
+const MAX_STAGES: u32 = 1024;
 
 /// The caller's choices in place of the planner's. `None` leaves the choice to the planner.
 ///
@@ -46,10 +46,10 @@ pub struct Overrides {
     /// ([`Pipeline::group`](crate::Pipeline::group)): 1 to 32.
     pub group: Option<u32>,
     /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
-    /// together ([`Plan::written_out`](crate::Plan::written_out)).
-    pub written_out: Option<u32>,
-    /// Warps of a look-ahead block that fold tile statuses in turns, where blocks form no groups and nothing restarts:
-    /// at most as many as the block needs stages.
+    /// together ([`Plan::inlined`](crate::Plan::inlined)).
+    pub inlined: Option<u32>,
+    /// Warps of a look-ahead block that fold tile statuses round-robin, where blocks form no groups and nothing
+    /// restarts: at most as many as the block needs stages.
     pub look_ahead_warps: Option<u32>,
     /// Whether stages of look-ahead keep lifted elements, so that each is lifted once.
     pub keeps_states: Option<bool>,
@@ -112,7 +112,7 @@ impl Overrides {
             blocks: other.blocks.or(self.blocks),
             statuses_per_lane: other.statuses_per_lane.or(self.statuses_per_lane),
             group: other.group.or(self.group),
-            written_out: other.written_out.or(self.written_out),
+            inlined: other.inlined.or(self.inlined),
             keeps_states: other.keeps_states.or(self.keeps_states),
             look_ahead_warps: other.look_ahead_warps.or(self.look_ahead_warps),
             deterministic: other.deterministic || self.deterministic,
@@ -135,19 +135,19 @@ pub(crate) struct Request<'a> {
 /// known.
 pub(crate) fn check_overrides(overrides: &Overrides) -> Result<(), PlanError> {
     let ranges = [
-        ("threads", overrides.threads, WARP, MOST_THREADS),
-        ("run", overrides.run, 1, MOST_RUN),
+        ("threads", overrides.threads, WARP, MAX_THREADS),
+        ("run", overrides.run, 1, MAX_RUN),
         ("teams", overrides.teams, 1, WARP),
-        ("stages", overrides.stages, 3, MOST_STAGES),
+        ("stages", overrides.stages, 3, MAX_STAGES),
     ];
-    for (name, value, least, most) in ranges {
+    for (name, value, min, max) in ranges {
         if let Some(value) = value
-            && !(least..=most).contains(&value)
+            && !(min..=max).contains(&value)
         {
             return Err(match name {
-                "threads" => PlanError::Threads { threads: value, least, most },
-                "run" => PlanError::Run { run: value, why: format!("ask for {least} to {most}") },
-                _ => PlanError::Override { name, value, least, most },
+                "threads" => PlanError::Threads { threads: value, min, max },
+                "run" => PlanError::Run { run: value, why: format!("ask for {min} to {max}") },
+                _ => PlanError::Override { name, value, min, max },
             });
         }
     }

@@ -33,7 +33,7 @@ pub struct Pipeline {
     pub(crate) other_threads: u32,
     /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
     pub(crate) streams: bool,
-    /// Warps that fold tile statuses, and take turns where there are several.
+    /// Warps that fold tile statuses, round-robin where there are several.
     pub(crate) look_ahead_warps: u32,
     /// Bytes of shared memory for the operator's tables.
     pub(crate) table_bytes: u32,

@@ -3,7 +3,7 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        ALONE, CLUSTER, HEAVY_RUN, MOST_CLUSTER_BYTES, MOST_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape, together,
+        ALONE, CLUSTER, HEAVY_RUN, MAX_CLUSTER_BYTES, MAX_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape, together,
         whole_runs_are_as_fast,
     },
     overrides::{Overrides, Request},
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     carry::{Blocks, Carry, CarryFacts, TileIn},
-    constants::{BANKS, COPY_ALIGNMENT, MOST_THREADS, WARP, WORD},
+    constants::{BANKS, COPY_ALIGNMENT, MAX_THREADS, WARP, WORD},
     element::ElementType,
     error::PlanError,
     strategy::{BlockScan, Strategy},
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The maximum cluster size that every device with clusters supports.
-const MOST_OF_CLUSTER: u32 = 8;
+const MAX_OF_CLUSTER: u32 = 8;
 
 /// Statuses that a lane loads at once in look-back, by default.
 const STATUSES_OF_A_LANE: u32 = 1;
@@ -30,7 +30,7 @@ const STATUS_WORDS: u32 = 24;
 
 /// The minimum number of multiprocessors that ranges are planned for. With fewer, plans of long runs would begin within
 /// their first tile, and need a text that no larger device needs.
-const FEWEST_MULTIPROCESSORS: u32 = 8;
+const MIN_MULTIPROCESSORS: u32 = 8;
 
 /// The plans without overrides: for inputs of one block, and for longer ones.
 pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
@@ -44,35 +44,35 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
     let shortest = one_block(shortest)?;
     let mut end = u64::from(shortest.tile);
     let mut longer: Vec<Plan> = Vec::new();
-    let mut add = |plan: Plan, most: u64| {
-        if most <= end {
+    let mut add = |plan: Plan, max: u64| {
+        if max <= end {
             return;
         }
         // Large elements have the same run for several numbers of bytes.
         if longer.last().is_none_or(|last| (Plan { from: last.from, ..plan.clone() }) != *last) {
             longer.push(Plan { from: end + 1, ..plan });
         }
-        end = most;
+        end = max;
     };
-    let clusters = limits.architecture.major >= 9 && operator.largest_element() <= MOST_CLUSTER_BYTES;
+    let clusters = limits.architecture.major >= 9 && operator.largest_element() <= MAX_CLUSTER_BYTES;
     let [second, last] = more;
     for (shape, elements) in [Some(second), (!clusters).then_some(last)].into_iter().flatten() {
         let plan = one_block(shape)?;
-        let most = plan.tile.min(elements);
-        add(plan, most.into());
+        let max = plan.tile.min(elements);
+        add(plan, max.into());
     }
     if clusters {
         let plan = plan(CLUSTER, Carry::Cluster)?;
-        let most = u64::from(plan.tile) * u64::from(plan.cluster);
-        add(plan, most);
+        let max = u64::from(plan.tile) * u64::from(plan.cluster);
+        add(plan, max);
     }
     let element = spec.input.bytes(&operator.input).max(spec.output.bytes(&operator.output));
     for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
         let plan = plan(shape, carry)?;
-        let multiprocessors = limits.multiprocessors.max(FEWEST_MULTIPROCESSORS);
+        let multiprocessors = limits.multiprocessors.max(MIN_MULTIPROCESSORS);
         let tiles = u64::from(multiprocessors).saturating_mul(tiles.into());
-        let most = tiles.saturating_mul(plan.tile.into());
-        add(plan, most);
+        let max = tiles.saturating_mul(plan.tile.into());
+        add(plan, max);
     }
     Ok((shortest, longer))
 }
@@ -106,13 +106,13 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
         let why = format!("{WARP} threads' runs of {largest} bytes an element outgrow {room} bytes of shared memory");
         return Err(PlanError::Run { run, why });
     };
-    let powers = || (0..u32::BITS).rev().map(|log| 1 << log).filter(|threads| (WARP..=MOST_THREADS).contains(threads));
-    let most = powers().find(|&threads| fits(run, threads)).unwrap_or(WARP);
-    let threads = overrides.threads.unwrap_or(most.min(shape.threads));
-    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
-        return Err(PlanError::Threads { threads, least: WARP, most });
+    let powers = || (0..u32::BITS).rev().map(|log| 1 << log).filter(|threads| (WARP..=MAX_THREADS).contains(threads));
+    let max = powers().find(|&threads| fits(run, threads)).unwrap_or(WARP);
+    let threads = overrides.threads.unwrap_or(max.min(shape.threads));
+    if !(WARP..=max).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, min: WARP, max });
     }
-    let block_sizes = overrides.threads.map_or(shape.block_sizes.at_most(most), BlockSizes::of);
+    let block_sizes = overrides.threads.map_or(shape.block_sizes.at_most(max), BlockSizes::of);
     let shared_bytes = sizes.shared_bytes(run, block_sizes.largest);
     let block = Block { threads, run, tile: threads * run, shared_bytes };
     let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
@@ -132,7 +132,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
         zipped,
         ..Plan::new(request, strategy, block)
     };
-    let instructions = Weights::of_a_run(operator, run, plan.places(operator), plan.written_out);
+    let instructions = Weights::of_a_run(operator, run, plan.places(operator), plan.inlined);
     Ok(Plan { last_run_apart: is_last_run_apart && instructions >= HEAVY_RUN, ..plan })
 }
 
@@ -142,11 +142,11 @@ fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
         return Err(refused(strategy, "runs in registers go over warp shuffles: choose `BlockScan::in_registers()`"));
     }
     let largest = request.operator.largest_element();
-    if largest > MOST_REGISTER_BYTES {
+    if largest > MAX_REGISTER_BYTES {
         return Err(refused(
             strategy,
             &format!(
-                "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose \
+                "elements have {largest} bytes, and registers are for {MAX_REGISTER_BYTES} at most: choose \
                  `BlockScan::coarsened(Network::WarpShuffle)`"
             ),
         ));
@@ -165,9 +165,9 @@ fn cluster_blocks(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
     if facts.blocks != Blocks::Cluster {
         return Ok(None);
     }
-    match request.overrides.blocks.unwrap_or(MOST_OF_CLUSTER) {
-        blocks @ 1..=MOST_OF_CLUSTER => Ok(Some(blocks)),
-        blocks => Err(refused(strategy, &format!("a cluster has 1 to {MOST_OF_CLUSTER} blocks, not {blocks}"))),
+    match request.overrides.blocks.unwrap_or(MAX_OF_CLUSTER) {
+        blocks @ 1..=MAX_OF_CLUSTER => Ok(Some(blocks)),
+        blocks => Err(refused(strategy, &format!("a cluster has 1 to {MAX_OF_CLUSTER} blocks, not {blocks}"))),
     }
 }
 
@@ -200,12 +200,12 @@ impl Sizes<'_> {
     /// and written with the fewest conflicts of memory banks, in the widest units; of those the longest. No more than
     /// `longest`.
     fn run(self, bytes: u32, longest: u32) -> u32 {
-        let most = (bytes / self.element()).min(longest).max(1);
+        let max = (bytes / self.element()).min(longest).max(1);
         let costs = |run: u32| {
             let items = self.input.iter().chain(self.output);
-            (items.map(|item| cycles(item.size as u32 * run)).max(), most - run)
+            (items.map(|item| cycles(item.size as u32 * run)).max(), max - run)
         };
-        (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
+        (max.div_ceil(2)..=max).min_by_key(|&run| costs(run)).unwrap_or(max)
     }
 
     /// A tile, or later its results; the aggregates of its warps, its exclusive prefix, and its index, with room for

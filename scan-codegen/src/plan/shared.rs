@@ -14,7 +14,7 @@ use crate::{
 
 /// The maximum threads of a coarsened block: runs make the tile large, and fewer threads leave room for more blocks on
 /// a multiprocessor.
-pub(crate) const MOST_COARSENED_THREADS: u32 = 256;
+pub(crate) const MAX_COARSENED_THREADS: u32 = 256;
 
 /// The plan of a block scan in shared memory.
 pub(super) fn plan_in_shared_memory(request: Request<'_>, strategy: Strategy) -> Result<Plan, PlanError> {
@@ -26,15 +26,15 @@ pub(super) fn plan_in_shared_memory(request: Request<'_>, strategy: Strategy) ->
     let state_bytes = operator.state.size as u32;
     let segmented = !spec.segments.is_none();
     let shape = |run| move |threads| Shape { block: strategy.block, threads, run, state_bytes, segmented };
-    let (run, most) = match overrides.run {
-        Some(run) => (check_run(strategy.block, run)?, most_threads(limits, shape(run))?),
-        None => run_length(strategy.block, state_bytes, |run| most_threads(limits, shape(run)))?,
+    let (run, max) = match overrides.run {
+        Some(run) => (check_run(strategy.block, run)?, max_threads(limits, shape(run))?),
+        None => run_length(strategy.block, state_bytes, |run| max_threads(limits, shape(run)))?,
     };
     let shape = shape(run);
-    let preferred = if strategy.block.coarsened { most.min(MOST_COARSENED_THREADS) } else { most };
+    let preferred = if strategy.block.coarsened { max.min(MAX_COARSENED_THREADS) } else { max };
     let threads = overrides.threads.unwrap_or(preferred);
-    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
-        return Err(PlanError::Threads { threads, least: WARP, most });
+    if !(WARP..=max).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, min: WARP, max });
     }
     let shape = shape(threads);
     let block = Block { threads, run, tile: shape.tile(), shared_bytes: shape.shared_bytes() };
@@ -51,11 +51,11 @@ pub(crate) fn coarsened_run(state_bytes: u32) -> u32 {
 fn run_length(
     block: BlockScan,
     state_bytes: u32,
-    most_threads: impl Fn(u32) -> Result<u32, PlanError>,
+    max_threads: impl Fn(u32) -> Result<u32, PlanError>,
 ) -> Result<(u32, u32), PlanError> {
     let preferred = if block.coarsened { coarsened_run(state_bytes) } else { 1 };
-    let mut runs = (1..=preferred).rev().step_by(2).map(|run| most_threads(run).map(|most| (run, most)));
-    runs.find(Result::is_ok).unwrap_or_else(|| most_threads(1).map(|most| (1, most)))
+    let mut runs = (1..=preferred).rev().step_by(2).map(|run| max_threads(run).map(|max| (run, max)));
+    runs.find(Result::is_ok).unwrap_or_else(|| max_threads(1).map(|max| (1, max)))
 }
 
 fn check_run(block: BlockScan, run: u32) -> Result<u32, PlanError> {
@@ -66,7 +66,7 @@ fn check_run(block: BlockScan, run: u32) -> Result<u32, PlanError> {
 }
 
 /// The maximum threads of a block: a power of two, bounded by the device and by its shared memory.
-fn most_threads(limits: &DeviceLimits, shape: impl Fn(u32) -> Shape) -> Result<u32, PlanError> {
+fn max_threads(limits: &DeviceLimits, shape: impl Fn(u32) -> Shape) -> Result<u32, PlanError> {
     let powers = (0..u32::BITS).rev().map(|log| 1 << log);
     let room = limits.shared_bytes_per_block;
     powers

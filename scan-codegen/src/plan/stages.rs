@@ -6,7 +6,7 @@ use super::{
     teams::Sizes,
 };
 use crate::{
-    constants::{COPY_ALIGNMENT, MOST_THREADS, WARP, WORD},
+    constants::{COPY_ALIGNMENT, MAX_THREADS, WARP, WORD},
     limits::DeviceLimits,
     segments::Segments,
 };
@@ -84,7 +84,7 @@ impl StageRoom<'_> {
     pub(super) fn is_possible(self, limits: &DeviceLimits) -> bool {
         let other_threads = other_threads(self.sizes.segments, self.group, self.look_ahead_warps);
         let threads = self.threads.saturating_mul(self.teams).saturating_add(other_threads);
-        let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= MOST_THREADS;
+        let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= MAX_THREADS;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
     }
 
@@ -100,7 +100,7 @@ impl StageRoom<'_> {
     }
 
     /// The stages that the teams need, so that none waits for another one's tile.
-    pub(super) fn least_stages(self) -> u32 {
+    pub(super) fn min_stages(self) -> u32 {
         2 * self.teams + 1
     }
 
@@ -140,8 +140,8 @@ impl StageRoom<'_> {
     }
 
     /// The number of stages that fit into `room`, up to the useful maximum.
-    pub(super) fn most_stages(self, room: u32) -> u32 {
+    pub(super) fn max_stages(self, room: u32) -> u32 {
         let of_stage = self.stage_bytes().saturating_add(self.static_bytes_of_stage()).max(1);
-        (room.saturating_sub(self.bytes(0)) / of_stage).min(self.least_stages() + MORE_STAGES)
+        (room.saturating_sub(self.bytes(0)) / of_stage).min(self.min_stages() + MORE_STAGES)
     }
 }

@@ -17,16 +17,16 @@ use crate::{
 
 /// The registers of a multiprocessor, and the maximum per thread.
 const REGISTERS: u32 = 65536;
-const MOST_REGISTERS: u32 = 255;
+const MAX_REGISTERS: u32 = 255;
 
 /// Registers of a lane of the look-ahead warp that do not hold statuses.
 const OTHER_REGISTERS: u32 = 32;
 
 /// How many times longer than usual runs may be.
-const MOST_TIMES: u32 = 4;
+const MAX_TIMES: u32 = 4;
 
 /// The maximum number of statuses that a lane of the look-ahead warp loads at once.
-pub(super) const MOST_STATUSES_OF_A_LANE: u32 = 8;
+pub(super) const MAX_STATUSES_OF_A_LANE: u32 = 8;
 
 /// Bytes of an item of each array of the input, and of the output.
 pub(super) struct ItemBytes {
@@ -110,18 +110,18 @@ impl<'a> Sizes<'a> {
             None => run_words(self.element(), self.state, self.segments),
         };
         let usual = WORD * words / (self.element() + self.head_bytes());
-        let most = worthwhile.clamp(usual, MOST_TIMES * usual).min(longest).max(1);
+        let max = worthwhile.clamp(usual, MAX_TIMES * usual).min(longest).max(1);
         // Narrow elements share words.
         let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
         let items = || self.items.input.iter().chain(&self.items.output);
         let step = items().map(|&size| step(size)).max().unwrap_or(1);
-        let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
+        let candidates = || (1..=max).rev().filter(|run| run.is_multiple_of(step));
         let factor_of_two_of = |size: u32, run: u32| match unit(size, run) {
             0 => u32::MAX,
             unit => (run * size / unit).trailing_zeros(),
         };
         let factor_of_two = |run: &u32| self.items.input.iter().map(|&size| factor_of_two_of(size, *run)).max();
-        candidates().min_by_key(factor_of_two).unwrap_or(most)
+        candidates().min_by_key(factor_of_two).unwrap_or(max)
     }
 
     /// The bytes of the source of heads per element, as far as they count for the length of a run.
@@ -138,10 +138,10 @@ impl<'a> Sizes<'a> {
     /// registers allow.
     pub(super) fn statuses_of_a_lane(self, multiprocessors: u32, block_threads: u32) -> u32 {
         let exchanged = EXCHANGED_BYTES / (WARP * self.state);
-        let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
+        let registers = (REGISTERS / block_threads.max(1)).min(MAX_REGISTERS);
         let status = (PACKET_PAYLOAD + 1) * packets(self.state); // words
         let held = registers.saturating_sub(OTHER_REGISTERS) / status;
-        multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, MOST_STATUSES_OF_A_LANE)
+        multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, MAX_STATUSES_OF_A_LANE)
     }
 
     /// The blocks of a group: about as many as there are groups, so that both are few.

@@ -38,7 +38,7 @@ fn impossible_plans_are_refused_with_the_reason() {
     let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
     let refused = plan(&OpSource { parameters, ..operator_of(4) }, &spec, &DeviceLimits::BASELINE, &overrides);
     assert!(matches!(refused, Err(PlanError::ParametersTooLarge { size: 3073, .. })));
-    assert!(matches!(kogge_stone(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+    assert!(matches!(kogge_stone(4, 48), Err(PlanError::Threads { threads: 48, min: 32, max: 1024 })));
     let exclusive = plan(&operator_of(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
     assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
     let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);
@@ -133,7 +133,7 @@ fn impossible_shapes_are_refused_without_overflow() {
             Overrides { teams: value, ..default },
             Overrides { stages: value, ..default },
             Overrides { threads: value, run: value, teams: value, ..default },
-            Overrides { blocks: value, statuses_per_lane: value, group: value, written_out: value, ..default },
+            Overrides { blocks: value, statuses_per_lane: value, group: value, inlined: value, ..default },
         ]
     });
     let shapes: Vec<Overrides> = shapes.collect();
@@ -237,14 +237,14 @@ fn plans_name_their_device() {
 }
 
 #[test]
-fn a_plan_names_machines() {
+fn a_plan_names_stepped_operators() {
     let words = |carry| {
         let operator = OpSource { carry, ..operator_of(4) };
         plan(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap().to_string()
     };
-    let machine = CarrySource { ty: operator_of(4).state, start: Some(vec![0; 4]) };
-    assert!(words(Some(machine)).contains("a machine"));
-    assert!(!words(None).contains("a machine"));
+    let stepped = CarrySource { ty: operator_of(4).state, start: Some(vec![0; 4]) };
+    assert!(words(Some(stepped)).contains("a stepped operator"));
+    assert!(!words(None).contains("a stepped operator"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::{
-    measured::{MOST_STAND_IN_BYTES, loads_packets},
+    measured::{MAX_STAND_IN_BYTES, loads_packets},
     overrides::Request,
     pipeline::{Pipeline, packets},
 };
@@ -15,7 +15,7 @@ use crate::{
     ring::Ring,
     spec::ScanSpec,
     strategy::Strategy,
-    weight::{Decided, Places, WRITTEN_OUT},
+    weight::{Decided, INLINED, Places},
     zipped::Zipped,
 };
 
@@ -105,7 +105,7 @@ pub struct Plan {
     pub pipeline: Option<Pipeline>,
     /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
     /// together, estimated from its text. A function above that is called, not inlined. 8192 by default.
-    pub written_out: u32,
+    pub inlined: u32,
     /// Whether its kernels themselves wait for the preceding work in the stream, so that a launch may begin before that
     /// work has ended ([`Launch::programmatic`](crate::Launch::programmatic)).
     pub programmatic: bool,
@@ -129,8 +129,8 @@ pub struct Plan {
     pub(crate) input_unit: u32,
     /// The same for its results.
     pub(crate) output_unit: u32,
-    /// Whether the operator is a machine: its carry begins with the initial value, and no partial result does.
-    pub(crate) machine: bool,
+    /// Whether the operator is stepped: its carry begins with the initial value, and no partial result does.
+    pub(crate) stepped: bool,
     /// Whether the operator says how an input is appended to a partial result.
     pub(crate) appends: bool,
     /// Whether runs are folded from their ends.
@@ -163,8 +163,8 @@ impl BlockSizes {
         BlockSizes { smallest: threads, largest: threads }
     }
 
-    pub(super) fn at_most(self, most: u32) -> Self {
-        BlockSizes { smallest: self.smallest.min(most), largest: self.largest.min(most) }
+    pub(super) fn at_most(self, max: u32) -> Self {
+        BlockSizes { smallest: self.smallest.min(max), largest: self.largest.min(max) }
     }
 }
 
@@ -182,7 +182,7 @@ impl Plan {
     pub(super) fn new(request: Request<'_>, strategy: Strategy, block: Block) -> Self {
         let Request { operator, spec, limits, overrides } = request;
         let Block { threads, run, tile, shared_bytes } = block;
-        let most_tiles = match strategy.carry.describe().blocks {
+        let max_tiles = match strategy.carry.describe().blocks {
             Blocks::One | Blocks::Cluster => u64::MAX,
             Blocks::PerTile => limits.blocks_per_grid,
             // Statuses of tiles, and as many of groups, are counted in 32 bits; head padding adds a tile.
@@ -197,9 +197,9 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            max_len: most_tiles.saturating_mul(tile.into()),
+            max_len: max_tiles.saturating_mul(tile.into()),
             pipeline: None,
-            written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+            inlined: overrides.inlined.unwrap_or(INLINED),
             programmatic: false,
             whole_runs: false,
             last_run_apart: false,
@@ -210,7 +210,7 @@ impl Plan {
             network_slots: 0,
             input_unit: 0,
             output_unit: 0,
-            machine: operator.carry.is_some(),
+            stepped: operator.carry.is_some(),
             appends: operator.has("append"),
             folds_backwards: operator.folds_backwards(),
             run_by_weight: false,
@@ -240,7 +240,7 @@ impl Plan {
     }
 
     /// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a
-    /// machine once, to fold it or to step past it), once the loops over runs that stay in registers have been
+    /// stepped operator once, to fold it or to step past it), once the loops over runs that stay in registers have been
     /// unrolled, and where the sums of runs, warps and tiles meet.
     pub(crate) fn places(&self, operator: &OpSource) -> Places {
         let run = if self.strategy.block.in_registers || self.pipeline.is_some() { self.run } else { 4 };
@@ -252,7 +252,7 @@ impl Plan {
 
     /// Whether an initial value precedes the first partial result.
     pub(crate) fn seeds(&self) -> bool {
-        self.spec.initial_value && !self.machine
+        self.spec.initial_value && !self.stepped
     }
 
     /// This plan, for inputs of one tile at the most.
@@ -279,7 +279,7 @@ impl Plan {
     pub(crate) fn stands_in(&self) -> bool {
         self.spec.segments.is_none()
             && self.spec.input_kinds.are_slices()
-            && self.state_bytes <= MOST_STAND_IN_BYTES
+            && self.state_bytes <= MAX_STAND_IN_BYTES
             && self.pipeline.is_some_and(|pipeline| pipeline.group <= 1)
     }
 

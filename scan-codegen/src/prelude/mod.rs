@@ -1,6 +1,6 @@
 //! Which parts of the Rust-semantics prelude a text needs, and these parts.
 
-mod machine_functions;
+mod intrinsics;
 mod numbers;
 mod signs;
 mod uses;
@@ -18,12 +18,12 @@ use crate::{
     target::Target,
     templates::Templates,
 };
-use machine_functions::{float_expressions, float_methods, machine_functions};
+use intrinsics::{float_expressions, float_methods, intrinsics};
 use numbers::{Float, Half, Integer, float, half, integer};
 use signs::{ARITHMETIC, ASSIGNMENTS, COMPARISONS, DIVISIONS, FLOAT_ARITHMETIC, SHIFT_ASSIGNMENTS, WRAPPING_DIVISIONS};
 use uses::{NEEDS_LIMITS, follow, primitives};
 
-pub(crate) use machine_functions::c_functions;
+pub(crate) use intrinsics::c_functions;
 pub(crate) use uses::may_panic;
 
 /// What the bodies turned out to need.
@@ -36,7 +36,7 @@ pub(crate) struct Needs {
 }
 
 const PARTS: &[(&str, &str)] = &[
-    ("machine", include_str!("../../templates/prelude/machine.cu.tera")),
+    ("intrinsics", include_str!("../../templates/prelude/intrinsics.cu.tera")),
     ("host", include_str!("../../templates/prelude/host.cu.tera")),
     ("gathers", include_str!("../../templates/prelude/gathers.cu.tera")),
     ("helpers", include_str!("../../templates/prelude/helpers.cu.tera")),
@@ -96,16 +96,16 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("shift_assignments", SHIFT_ASSIGNMENTS);
     context.insert("euclid", &["rem_euclid", "div_euclid"]);
     context.insert("wrapping_divisions", WRAPPING_DIVISIONS);
-    context.insert("machine_functions", &machine_functions(&uses));
+    context.insert("intrinsics", &intrinsics(&uses));
     context.insert("float_methods", &float_methods(&uses));
     context.insert("float_expressions", &float_expressions(&uses));
 
     let tera = &*TEMPLATES;
-    let machine = match target {
-        Target::Cuda => "machine",
+    let intrinsics = match target {
+        Target::Cuda => "intrinsics",
         Target::Host => "host",
     };
-    let first = [machine, "gathers", "helpers"].map(|part| tera.render(part, &context));
+    let first = [intrinsics, "gathers", "helpers"].map(|part| tera.render(part, &context));
     let mut rendered = first.into_iter().collect::<Result<Vec<_>, _>>()?;
     for integer in &integers {
         context.insert("integer", integer);

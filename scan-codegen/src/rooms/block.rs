@@ -54,14 +54,14 @@ impl BlockWords {
 
 impl BlockWords {
     /// Of kernels in which only warps scan; `combine` is at these places of their text.
-    pub(crate) fn of_warps(operator: &OpSource, places: Places, written_out: u32) -> Self {
+    pub(crate) fn of_warps(operator: &OpSource, places: Places, inlined: u32) -> Self {
         BlockWords {
             scan: "",
             network: "",
             exclusive: false,
             contiguous: false,
             padded: false,
-            rolled: if calls_combine(operator, places, written_out) { ROLLED } else { "" },
+            rolled: if calls_combine(operator, places, inlined) { ROLLED } else { "" },
             last_run_apart: false,
             full_tiles_apart: false,
         }
@@ -79,5 +79,5 @@ pub(super) fn is_exclusive(plan: &Plan) -> bool {
 
 /// What makes the steps of a network over a warp a loop in the machine code as well, or nothing.
 pub(super) fn rolled(operator: &OpSource, plan: &Plan) -> &'static str {
-    if calls_combine(operator, plan.places(operator), plan.written_out) { ROLLED } else { "" }
+    if calls_combine(operator, plan.places(operator), plan.inlined) { ROLLED } else { "" }
 }

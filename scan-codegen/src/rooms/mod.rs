@@ -17,9 +17,9 @@ pub(crate) mod arrays;
 pub(crate) mod block;
 pub(crate) mod carry;
 pub(crate) mod heads;
+pub(crate) mod intrinsics;
 pub(crate) mod kernel;
 pub(crate) mod layout;
-pub(crate) mod machine;
 pub(crate) mod pipeline;
 pub(crate) mod runs;
 pub(crate) mod stage;
@@ -40,7 +40,7 @@ pub(crate) enum Room {
     Kernel,
     LastResults,
     Layout,
-    Machine,
+    Intrinsics,
     Order,
     Pipeline,
     Reduce,
@@ -66,7 +66,7 @@ impl Room {
             Room::Kernel => "kernel",
             Room::LastResults => "last_results",
             Room::Layout => "layout",
-            Room::Machine => "machine",
+            Room::Intrinsics => "intrinsics",
             Room::Order => "order",
             Room::Pipeline => "pipeline",
             Room::Reduce => "reduce",

@@ -141,7 +141,7 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Ve
     }
     parts.push("pipeline/prefixes");
     parts.extend(["pipeline/team"]);
-    let carries = plan.machine && spec.initial_values;
+    let carries = plan.stepped && spec.initial_values;
     parts.push(if carries { "pipeline/carry_before_run" } else { "pipeline/prefix_before_run" });
     parts.extend(["pipeline/scan_tile", "pipeline/window"]);
     parts.extend(match (plan.loads_packets(), pipeline.statuses_per_lane > 1) {

@@ -43,7 +43,8 @@ impl TileWords {
     }
 }
 
-/// Whether a result is of the elements before its own. A machine that emits goes by the carry before each element, too.
+/// Whether a result is of the elements before its own. A stepped operator that emits goes by the carry before each
+/// element, too.
 pub(super) fn gives_exclusive(plan: &Plan) -> bool {
     plan.spec.kind == ScanKind::Exclusive || plan.emits
 }

@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn expressions_that_nest_beyond_the_limit_are_errors() {
-        for (open, close, most) in [("-", "", 255), ("", ".abs()", 510), ("", " + a", 509)] {
-            assert_eq!(messages(&nested(most, open, close)), [""; 0], "{open}");
-            let messages = messages(&nested(most + 1, open, close));
+        for (open, close, max) in [("-", "", 255), ("", ".abs()", 510), ("", " + a", 509)] {
+            assert_eq!(messages(&nested(max, open, close)), [""; 0], "{open}");
+            let messages = messages(&nested(max + 1, open, close));
             assert!(messages.len() == 1 && messages[0].contains("bind parts of it to names"), "{open}: {messages:?}");
         }
         assert_eq!(messages(&format!("assert!({}a > 1);", "-".repeat(300))).len(), 1);
@@ -262,13 +262,13 @@ mod tests {
         for (name, item) in shapes() {
             println!("{name}");
             on_stack_of_rustc(move || {
-                let (mut most, mut refused) = (1, 2000);
-                while refused - most > 1 {
-                    let times = usize::midpoint(most, refused);
+                let (mut max, mut refused) = (1, 2000);
+                while refused - max > 1 {
+                    let times = usize::midpoint(max, refused);
                     let is_refused = too_deep(&item(times).parse().unwrap()).is_some();
-                    *(if is_refused { &mut refused } else { &mut most }) = times;
+                    *(if is_refused { &mut refused } else { &mut max }) = times;
                 }
-                let expanded = crate::passes::scan_op(TokenStream::new(), item(most).parse().unwrap());
+                let expanded = crate::passes::scan_op(TokenStream::new(), item(max).parse().unwrap());
                 assert!(!expanded.is_empty());
             });
         }

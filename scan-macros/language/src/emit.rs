@@ -4,7 +4,7 @@ use crate::advance;
 use crate::attribute::Laws;
 use crate::hygiene;
 use crate::ir::{Callee, Lowered};
-use crate::operator::{Declare, FUNCTIONS, Function, Machine, Operator, of_trait};
+use crate::operator::{Declare, FUNCTIONS, Function, Operator, Stepped, of_trait};
 use crate::text::not_empty;
 use crate::twin::Twins;
 use crate::{print, uses};
@@ -43,7 +43,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>, twins: 
     let project = project(operator, &function);
     let append = find(operator, "append").map(function);
     let prepend = find(operator, "prepend").map(function);
-    let folds_backwards = prepend.as_ref().filter(|_| operator.machine.is_some()).map(|_| {
+    let folds_backwards = prepend.as_ref().filter(|_| operator.stepped.is_some()).map(|_| {
         quote! {
             #[inline(always)]
             fn folds_backwards(&self) -> bool { true }
@@ -53,7 +53,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>, twins: 
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
     let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
-    let carried = operator.machine.as_ref().map_or(state, |machine| &machine.carry);
+    let carried = operator.stepped.as_ref().map_or(state, |stepped| &stepped.carry);
     let has_output = ["project", "emit"].iter().any(|name| find(operator, name).is_some());
     let output = if has_output || same(output, carried) { output } else { carried };
     let source = source(operator, lowered, twins);
@@ -95,8 +95,8 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>, twins: 
             }
         }
     });
-    let start_constant = operator.machine.as_ref().filter(|_| operator.names_start).map(|machine| {
-        let Machine { carry, start: (_, value) } = machine;
+    let start_constant = operator.stepped.as_ref().filter(|_| operator.names_start).map(|stepped| {
+        let Stepped { carry, start: (_, value) } = stepped;
         quote! {
             impl #impl_generics #self_ty #where_clause {
                 const START: #carry = #value;
@@ -156,10 +156,10 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>, twins: 
     }
 }
 
-/// What moves from input to input: of a machine its carry, else the state.
+/// What moves from input to input: of a stepped operator its carry, else the state.
 fn carry(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> TokenStream {
     let krate = &operator.krate;
-    let Some(Machine { carry, start: (ty, value) }) = &operator.machine else {
+    let Some(Stepped { carry, start: (ty, value) }) = &operator.stepped else {
         return quote!(#krate::__scan_carry_is_state! {});
     };
     let start = match operator.names_start {
@@ -198,7 +198,7 @@ fn carry(operator: &Operator, function: &impl Fn(&Function) -> TokenStream) -> T
         fn carry_of(&self, __scan_state: Self::State) -> Self::Carry { self.apply(__scan_state, #start) }
         #apply
         #steps
-        #krate::__scan_is_machine! {}
+        #krate::__scan_is_stepped! {}
     }
 }
 
@@ -347,7 +347,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>, twins: Twins) -> Tok
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     let assumptions = lowered.iter().map(|function| &function.assumption);
     let mut types = vec![&operator.input, &operator.state, &operator.output];
-    types.extend(operator.machine.as_ref().map(|machine| &machine.carry));
+    types.extend(operator.stepped.as_ref().map(|stepped| &stepped.carry));
     types.dedup_by(|a, b| quote!(#a).to_string() == quote!(#b).to_string());
     let types = types.into_iter().filter(|_| !lowered.is_empty()).map(|ty| not_empty(krate, &quote!(#ty)));
     let types: TokenStream = types.collect();

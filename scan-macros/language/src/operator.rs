@@ -23,8 +23,8 @@ pub(crate) struct Operator {
     pub(crate) input: Type,
     pub(crate) state: Type,
     pub(crate) output: Type,
-    /// What makes the operator a machine.
-    pub(crate) machine: Option<Machine>,
+    /// What makes the operator stepped.
+    pub(crate) stepped: Option<Stepped>,
     /// The type that the user gave the identity, and its value.
     pub(crate) identity: Option<(Type, Expr)>,
     /// With `step` and `emit` in place of `advance`.
@@ -44,8 +44,8 @@ pub(crate) struct Operator {
     pub(crate) vectorized: Option<Expr>,
 }
 
-/// The carry of a machine: its type, the type that the user gave the first one, and its value.
-pub(crate) struct Machine {
+/// The carry of a stepped operator: its type, the type that the user gave the first one, and its value.
+pub(crate) struct Stepped {
     pub(crate) carry: Type,
     pub(crate) start: (Type, Expr),
 }

@@ -6,8 +6,8 @@ use crate::errors::Errors;
 use crate::groups;
 use crate::hygiene;
 use crate::language::{self, NO_OPTION_TYPE};
-use crate::machine;
 use crate::operator::{Declare, Function, Operator, is_of_trait};
+use crate::stepped;
 use crate::syntax::asserted;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -99,7 +99,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
             ImplItem::Const(item) if item.ident == "START" => start = Some((item.ident, item.ty, item.expr)),
             ImplItem::Const(item) => errors.at(
                 &item.ident,
-                "only `IDENTITY`, and `START` of a machine, belong here: move other constants to an `impl` block of the type, or out of it",
+                "only `IDENTITY`, and `START` of a stepped operator, belong here: move other constants to an `impl` block of the type, or out of it",
             ),
             ImplItem::Fn(item) => {
                 let ident = item.sig.ident.clone();
@@ -130,7 +130,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     let carry_at = carry_name.clone();
     let typed = state.is_some() || element.is_some();
     if !typed {
-        let written = machine::Written {
+        let written = stepped::Written {
             carry: carry_name.clone().zip(carry.clone()),
             start: start.take(),
             functions: &functions,
@@ -147,14 +147,14 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
     let [input, output] =
         [input, output].map(|ty| ty.or_else(|| element.clone()).filter(|_| typed).unwrap_or_else(|| state.clone()));
-    let written = machine::Written { carry: carry_name.zip(carry), start, functions: &functions };
-    let machine = if typed { written.machine(&name, identity.is_some(), &state, errors) } else { None };
+    let written = stepped::Written { carry: carry_name.zip(carry), start, functions: &functions };
+    let stepped = if typed { written.stepped(&name, identity.is_some(), &state, errors) } else { None };
     let same = |a: &Type, b: &Type| a.to_token_stream().to_string() == b.to_token_stream().to_string();
     if !same(&input, &state) && !has("lift") {
         errors.at(input_name.to_token_stream(), missing("Input", "State", "lift", &input, &state));
     }
-    let (written_name, written) = match &machine {
-        Some(machine) => ("Carry", &machine.carry),
+    let (written_name, written) = match &stepped {
+        Some(stepped) => ("Carry", &stepped.carry),
         None => ("State", &state),
     };
     if !same(&output, written) && !has("project") && !has("emit") {
@@ -170,7 +170,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     functions.iter().for_each(|function| reads.visit_block(&hygiene::ungrouped(&function.block)));
     // One constant may be made of the other.
     identity.iter().for_each(|(_, value)| reads.visit_expr(value));
-    machine.iter().for_each(|machine| reads.visit_expr(&machine.start.1));
+    stepped.iter().for_each(|stepped| reads.visit_expr(&stepped.start.1));
     Some(Operator {
         krate: options.krate,
         attributes: item.attrs,
@@ -182,7 +182,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         input,
         state,
         output,
-        machine,
+        stepped,
         identity,
         functions,
         advance,
@@ -253,7 +253,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         input: state.clone(),
         output: state.clone(),
         state,
-        machine: None,
+        stepped: None,
         identity,
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
         advance: None,

@@ -99,7 +99,7 @@ fn every_function_of_an_operator_with_parameters() {
 }
 
 #[test]
-fn a_machine_with_a_match() {
+fn a_stepped_operator_with_a_match() {
     let source = "
         #[scan_op]
         impl ScanOp for Quoted {
@@ -336,7 +336,7 @@ fn macros_report_every_error() {
 
 /// Each half has what its own result needs.
 #[test]
-fn a_machine_that_advances_has_a_step_and_an_emit() {
+fn a_stepped_operator_that_advances_has_a_step_and_an_emit() {
     let source = "
         #[scan_op]
         impl ScanOp for Decoder {

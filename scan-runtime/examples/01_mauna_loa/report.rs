@@ -42,14 +42,14 @@ pub fn table(weeks: &[Week], curves: &Curves) -> String {
 
 /// Years between the rows of the table, the smallest of these that makes it short.
 const STEPS: [i16; 7] = [1, 2, 5, 10, 20, 50, 100];
-const MOST_ROWS: i16 = 8;
+const MAX_ROWS: i16 = 8;
 
 fn rows(weeks: &[Week]) -> Vec<usize> {
     let observed: Vec<usize> = (0..weeks.len()).filter(|week| weeks[*week].co2.is_some()).collect();
     let (Some(&first), Some(&last)) = (observed.first(), observed.last()) else { return Vec::new() };
     let year = |week: usize| weeks[week].date.year();
     let span = year(last) - year(first);
-    let step = STEPS.into_iter().find(|step| span / step <= MOST_ROWS).unwrap_or(1000);
+    let step = STEPS.into_iter().find(|step| span / step <= MAX_ROWS).unwrap_or(1000);
     let mut rows = vec![first];
     for pair in observed.windows(2) {
         if year(pair[0]).div_euclid(step) != year(pair[1]).div_euclid(step) {

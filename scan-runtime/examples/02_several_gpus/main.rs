@@ -118,7 +118,7 @@ impl Arguments {
             &whole[(sequence * self.steps + from) * self.channels..(sequence * self.steps + to) * self.channels]
         });
         let largest = whole.iter().fold(1e-6_f32, |largest, state| largest.max(state.abs()));
-        of_whole.zip(states).fold(0.0_f32, |most, (a, b)| most.max((a - b).abs())) / largest
+        of_whole.zip(states).fold(0.0_f32, |max, (a, b)| max.max((a - b).abs())) / largest
     }
 }
 

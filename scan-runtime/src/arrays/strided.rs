@@ -21,12 +21,12 @@ use {
 /// An input with strides of its own, made by [`strided`].
 pub struct Strided<'a, T: ScanElement, M: Memory = Host> {
     items: M::Array<'a, T>,
-    strides: [isize; MOST_STRIDES],
+    strides: [isize; MAX_STRIDES],
     count: usize,
 }
 
 /// One more than an array may have.
-const MOST_STRIDES: usize = 9;
+const MAX_STRIDES: usize = 9;
 
 impl<T: ScanElement, M: Memory> Strided<'_, T, M> {
     fn strides(&self) -> &[isize] {
@@ -134,11 +134,11 @@ pub fn strided<'a, T: ScanElement, M: Memory>(
     items: &'a (impl Array<T, M> + ?Sized),
     strides: &[impl TryInto<isize> + Copy],
 ) -> Strided<'a, T, M> {
-    let mut numbers = [0; MOST_STRIDES];
+    let mut numbers = [0; MAX_STRIDES];
     // Larger ones than the largest reach beyond any array, as that does.
     let given = strides.iter().map(|&stride| stride.try_into().unwrap_or(isize::MAX));
     numbers.iter_mut().zip(given).for_each(|(number, stride)| *number = stride);
-    Strided { items: items.array(), strides: numbers, count: strides.len().min(MOST_STRIDES) }
+    Strided { items: items.array(), strides: numbers, count: strides.len().min(MAX_STRIDES) }
 }
 
 /// Which item is the first element of an array, which has to have as many items as its strides reach.

@@ -117,13 +117,13 @@ impl Call<'_> {
     /// What goes through the device at once of `len` elements; `None` where all do. Chunks have kernels of their own:
     /// without these and without NVRTC all elements go at once.
     pub(super) fn chunks(&self, device: &CudaDevice, host: &HostPlaces) -> Result<Option<Vec<Chunk>>, Error> {
-        let (len, most) = (host.len, device.chunk(host.element_bytes()));
-        if len <= most {
+        let (len, max) = (host.len, device.chunk(host.element_bytes()));
+        if len <= max {
             return Ok(None);
         }
         // Keys that the planner refuses have no bytes to compare.
         self.check()?;
-        let chunks = plan::chunks(&self.heads, len, most, self.request.order);
+        let chunks = plan::chunks(&self.heads, len, max, self.request.order);
         let are_there = self.has_kernels_of_chunks(device, host, &chunks)?;
         Ok(are_there.then_some(chunks))
     }
@@ -155,8 +155,8 @@ impl Call<'_> {
         let (task, heads) = (self.task(), self.request.heads);
         if let (Task::Columns(..), Some(along)) = (&task, self.along) {
             let mut kernels = device.load_all_columns(self.op, &task, along.layout())?;
-            let most = device.chunk(self.op.element_bytes());
-            let chunks = plan::chunks_of_columns(&along.axis, most, self.request.order)?;
+            let max = device.chunk(self.op.element_bytes());
+            let chunks = plan::chunks_of_columns(&along.axis, max, self.request.order)?;
             for Chunk { content, columns, .. } in chunks.iter().flatten() {
                 let Some(columns) = columns else { continue };
                 let of_chunk = Task::Columns(self.request_of_columns(content).spec(), self.shape());
@@ -167,23 +167,23 @@ impl Call<'_> {
         if let Task::ReduceRanges(..) = task {
             return device.load_up_to(self.op, &task, len);
         }
-        let most = device.chunk(self.op.element_bytes());
+        let max = device.chunk(self.op.element_bytes());
         let of_rows = self.task_of_rows();
-        let mut kernels = device.load_up_to(self.op, of_rows.as_ref().unwrap_or(&task), len.min(most))?;
+        let mut kernels = device.load_up_to(self.op, of_rows.as_ref().unwrap_or(&task), len.min(max))?;
         if let (None, Some(spec)) = (&of_rows, self.request.last_results(false)) {
-            kernels.extend(device.load_up_to(self.op, &Task::LastResults(spec), len.min(most))?);
+            kernels.extend(device.load_up_to(self.op, &Task::LastResults(spec), len.min(max))?);
         }
-        if len > most {
+        if len > max {
             let part = |first| Content::Part { of: 0..1, first, last: false };
             let contents = match heads {
-                HeadKind::Rows { len: row } if row <= most && of_rows.is_some() => Vec::new(),
-                HeadKind::Rows { len: row } if row <= most => vec![Content::Whole(0..0)],
+                HeadKind::Rows { len: row } if row <= max && of_rows.is_some() => Vec::new(),
+                HeadKind::Rows { len: row } if row <= max => vec![Content::Whole(0..0)],
                 HeadKind::None | HeadKind::Rows { .. } => vec![part(true), part(false)],
                 _ => vec![Content::Whole(0..0), part(true), part(false)],
             };
             for content in contents {
                 let of_chunk = Task::Scan(self.request_of_chunk(&content, false).spec(), self.shape());
-                match device.load_up_to(self.op, &of_chunk, most) {
+                match device.load_up_to(self.op, &of_chunk, max) {
                     Err(error) if is_of_no_compiler(&error) => {
                         kernels.extend(device.load_up_to(self.op, &task, len)?);
                         return Ok(kernels);

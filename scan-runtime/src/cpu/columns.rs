@@ -20,7 +20,7 @@ const CARRY_BYTES: usize = 1 << 13;
 const APART_BYTES: usize = 1 << 9;
 
 /// Bytes of a row below which another thread is not worth while.
-const LEAST_BYTES: usize = 1 << 8;
+const MIN_BYTES: usize = 1 << 8;
 
 /// Elements of a column from which on it is scanned alone, if they lie side by side, in either direction: as a row.
 const LONG_ROW: u64 = 32;
@@ -133,7 +133,7 @@ fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * threads);
     let is_row = layout.length() >= LONG_ROW && layout.steps().iter().all(|step| [1, usize::MAX].contains(step));
-    let most = if is_row { 1 } else { (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1) };
+    let max = if is_row { 1 } else { (bytes / size).min(shared.max(MIN_BYTES / size)).max(1) };
     let along = |start: [usize; 3], strides: [usize; 3], index: usize| {
         [0, 1, 2].map(|array: usize| place(start[array], index, strides[array]))
     };
@@ -148,9 +148,9 @@ fn strips(layout: &ColumnLayout, size: usize, threads: usize) -> Vec<Strip> {
     }
     let cut = |start: &[usize; 3]| {
         let start = *start;
-        (0..inner).step_by(most).map(move |column| Strip {
+        (0..inner).step_by(max).map(move |column| Strip {
             first: along(start, strides, column),
-            columns: most.min(inner - column),
+            columns: max.min(inner - column),
             strides,
         })
     };

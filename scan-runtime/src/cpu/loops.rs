@@ -5,10 +5,10 @@
 //! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same | the same |
 //! | states without floats, or which are never rounded | `(before ∘ x) ∘ …`, as one writes it by hand | the same | the same |
 //! | rounded states, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` | the same |
-//! | rounded states, large, and machines | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
+//! | rounded states, large, and stepped operators | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
 //!
-//! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
-//! chunk`, the chunk folded by blocks (of a machine, by longer ones), however the chunk was done: so the grouping of
+//! What stands before an element is a carry: the state, but of a stepped operator. What stands after a chunk is `before ∘
+//! chunk`, the chunk folded by blocks (of a stepped operator, by longer ones), however the chunk was done: so the grouping of
 //! floats depends on nothing but the position. Where the caller allows any grouping, rounded states go by hand as well,
 //! small ones if that takes less time ([`grouping`](super::grouping)).
 
@@ -38,10 +38,10 @@ const BLOCK: usize = 16;
 /// the compiler adds what can be added in any order.
 const EXACT_BLOCK: usize = 17;
 
-/// The same of machines whose states are rounded. Joining their blocks costs more than waiting for one after the other,
-/// but a state is often a product of decays: of a block it is a normal float, where that of a chunk is none, with
-/// which arithmetic takes a hundred times as long.
-const MACHINE_BLOCK: usize = 64;
+/// The same of stepped operators whose states are rounded. Joining their blocks costs more than waiting for one after
+/// the other, but a state is often a product of decays: of a block it is a normal float, where that of a chunk is none,
+/// with which arithmetic takes a hundred times as long.
+const STEPPED_BLOCK: usize = 64;
 
 /// States up to this many bytes are scanned by blocks, which takes two applications an element. The chain of sums that it
 /// breaks up costs more, where a state stays in registers.
@@ -49,7 +49,7 @@ const SMALL_BYTES: usize = 16;
 
 /// Below so many elements, setting up registers costs more than the plain loop; registers hold fewer of eight bytes. What is no
 /// primitive never goes by registers.
-pub(super) const fn least_vector<Op: ScanOp>() -> usize {
+pub(super) const fn min_vector<Op: ScanOp>() -> usize {
     let size = size_of::<Op::State>();
     match size {
         ..8 if size == align_of::<Op::State>() => 32,
@@ -86,7 +86,7 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
     /// What stands before the first element, where an exclusive scan has no initial value.
     pub(super) start: Option<Op::Carry>,
     /// Whether the carry is no state.
-    machine: bool,
+    stepped: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
     /// Whether chunks go by hand though another grouping gives other bits.
@@ -103,14 +103,14 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
         let vectorized = match memory.places(len) {
-            Some(places) if registers && len >= least_vector::<Op>() => {
+            Some(places) if registers && len >= min_vector::<Op>() => {
                 op.vectorized().zip(identity).map(|(loops, identity)| (loops, loops.neutral(identity), places))
             }
             _ => None,
         };
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = len <= chunk_length::<Op>() || !op.rounds() || !any_floats(&[Op::State::layout, Op::Carry::layout]);
-        Loops { op, memory, start, machine: op.is_machine(), exact, goes_by_hand: false, vectorized }
+        Loops { op, memory, start, stepped: op.is_stepped(), exact, goes_by_hand: false, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
@@ -131,7 +131,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     #[inline(always)]
     fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State, Places<Op>)> {
         match &self.vectorized {
-            Some((vectorized, neutral, all)) if range.len() >= least_vector::<Op>() => {
+            Some((vectorized, neutral, all)) if range.len() >= min_vector::<Op>() => {
                 Some((vectorized, *neutral, all.part(range)))
             }
             _ => None,
@@ -140,7 +140,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
 
     /// Whether a fold after something goes step by step: nothing is cheaper, and any grouping gives the same bits.
     pub(super) fn folds_by_steps(&self) -> bool {
-        self.machine && self.exact
+        self.stepped && self.exact
     }
 
     /// Whether any grouping gives the same bits.
@@ -206,7 +206,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // SAFETY: the caller vouches for the range.
             return Some(unsafe { vectorized.fold(self.op, places, &nothing) });
         }
-        if self.machine && self.exact && self.op.folds_backwards() {
+        if self.stepped && self.exact && self.op.folds_backwards() {
             let at = self.at_hand();
             let mut indices = range.rev();
             let last = indices.next()?;
@@ -216,10 +216,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             let input = |index| unsafe { at.input(index) };
             return Some(indices.fold(last, |sum, index| self.op.prepend(input(index), sum)));
         }
-        let block_length = match (self.machine, self.exact) {
-            // Joining the blocks of a machine costs more than waiting for one after the other.
+        let block_length = match (self.stepped, self.exact) {
+            // Joining the blocks of a stepped operator costs more than waiting for one after the other.
             (true, true) => range.len(),
-            (true, false) => MACHINE_BLOCK,
+            (true, false) => STEPPED_BLOCK,
             // So does joining those of large states, such as tables, which the processor adds to in any order.
             (false, true) if size_of::<Op::State>() > SMALL_BYTES => range.len(),
             (false, true) => EXACT_BLOCK,
@@ -400,7 +400,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
 
     /// Whether the carry is a state so small that blocks may be worth while.
     fn has_small_states(&self) -> bool {
-        size_of::<Op::State>() <= SMALL_BYTES && !self.machine
+        size_of::<Op::State>() <= SMALL_BYTES && !self.stepped
     }
 
     /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing.
@@ -462,7 +462,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         // SAFETY: the caller vouches for the range, in which the rows are.
         unsafe {
             match self.vectorized {
-                Some((vectorized, neutral, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
+                Some((vectorized, neutral, all)) if order == Order::Forward && row >= min_vector::<Op>() => {
                     let before = before.and_then(|before| self.op.state_of(*before));
                     let rows = all.part(&range);
                     let after = rows_by_registers(self.op, vectorized, kind, rows, row, before, neutral, self.start);
@@ -514,7 +514,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             },
         };
         match vectorized {
-            Some((vectorized, neutral, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
+            Some((vectorized, neutral, all)) if order == Order::Forward && row >= min_vector::<Op>() => {
                 let before = before.and_then(|before| op.state_of(*before));
                 // SAFETY: the caller vouches for the elements.
                 let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, neutral, start) };
@@ -598,7 +598,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// other.
     #[inline(always)]
     unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
-        let block = if self.machine { MACHINE_BLOCK } else { BLOCK };
+        let block = if self.stepped { STEPPED_BLOCK } else { BLOCK };
         // SAFETY: the caller vouches for the range.
         unsafe { with_sum::<Op, M, EXCLUSIVE>(self.op, self.memory, block, range, before) }
     }
@@ -887,8 +887,8 @@ fn extend<Op: ScanOp>(op: &Op, sum: Option<Op::State>, next: Op::State) -> Op::S
     }
 }
 
-/// The loop that one writes by hand, in one of the orders. The start of a machine is looked for here: it is often a
-/// constant, which would come through memory otherwise.
+/// The loop that one writes by hand, in one of the orders. The start of a stepped operator is looked for here: it is
+/// often a constant, which would come through memory otherwise.
 #[inline(always)]
 unsafe fn inlined_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,

@@ -80,7 +80,7 @@ pub(super) const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { 
 
 /// How long the calling thread measures its own speed, and in how many chunks at most.
 pub(super) const TO_MEASURE: Duration = Duration::from_micros(if cfg!(test) { 0 } else { 30 });
-const MOST_ALONE: usize = 16;
+const MAX_ALONE: usize = 16;
 
 /// How long the effect of helpers is measured, and the minimum speedup for them to stay. If one thread saturates the
 /// memory bandwidth, several only slow each other down.
@@ -102,7 +102,7 @@ pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     let begin = Instant::now();
     step(chunks, 0);
     let mut first = 1;
-    while first < count && !chunks.is_stopped() && first < MOST_ALONE && begin.elapsed() < TO_MEASURE {
+    while first < count && !chunks.is_stopped() && first < MAX_ALONE && begin.elapsed() < TO_MEASURE {
         step(chunks, first);
         first += 1;
     }

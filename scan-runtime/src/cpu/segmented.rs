@@ -278,15 +278,15 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
             // Where nothing is before a segment, an exclusive scan has been refused.
             let begin = initial_value.or(start).unwrap_or(before);
             let restart = initial_value.or_else(|| self.neutral());
-            let marked: MarkedByHand<Op, M> = of(kind, order, const { &loops_by_hand!(marked_by_hand::<Op, M>) });
-            marked(op, memory, range, mask, before, begin, restart.as_ref())
+            let masked: MaskedByHand<Op, M> = of(kind, order, const { &loops_by_hand!(masked_by_hand::<Op, M>) });
+            masked(op, memory, range, mask, before, begin, restart.as_ref())
         }
     }
 }
 
-/// A loop over up to 64 elements: the parameters of [`marked_by_hand`]. Rust 1.88 finds no common type of the
+/// A loop over up to 64 elements: the parameters of [`masked_by_hand`]. Rust 1.88 finds no common type of the
 /// loops unless it is written.
-type MarkedByHand<Op, M> = unsafe fn(
+type MaskedByHand<Op, M> = unsafe fn(
     &Op,
     M,
     Range<usize>,
@@ -302,7 +302,7 @@ type MarkedByHand<Op, M> = unsafe fn(
 /// # Safety
 ///
 /// The range is in bounds, and no other thread touches it.
-unsafe fn marked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+unsafe fn masked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
     range: Range<usize>,
@@ -317,12 +317,12 @@ unsafe fn marked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const
         match restart.copied() {
             // Heads are unpredictable: to choose the carry is faster than a mispredicted branch.
             Some(restart) => {
-                marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
+                masked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
                     advance(if begins { restart } else { carry }, next)
                 })
             }
             None => {
-                marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
+                masked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
                     if begins {
                         let carry = op.carry_of(op.lift(next));
                         (carry, op.project(carry))
@@ -341,7 +341,7 @@ unsafe fn marked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const
 ///
 /// The range is in bounds, and no other thread touches it.
 #[inline(always)]
-unsafe fn marked<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+unsafe fn masked<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
     range: Range<usize>,
@@ -350,8 +350,8 @@ unsafe fn marked<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSE
     begin: Op::Carry,
     extend: impl Fn(bool, Op::Carry, Op::Input) -> (Op::Carry, Op::Output),
 ) -> Op::Carry {
-    let mut marks = Marks::new(range, mask, REVERSED);
-    while let Some((index, begins)) = marks.next(REVERSED) {
+    let mut heads = HeadMask::new(range, mask, REVERSED);
+    while let Some((index, begins)) = heads.next(REVERSED) {
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
         unsafe {
             let (after, output) = extend(begins, carry, memory.read(index));
@@ -368,17 +368,17 @@ unsafe fn marked<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSE
 
 /// The elements of a range, and whether the scan begins anew at each. Not generic, so that it is compiled once and not
 /// for every operator.
-struct Marks {
+struct HeadMask {
     rest: Range<usize>,
     /// The bit of the next element is the lowest one, or from the last to the first the highest.
     mask: u64,
 }
 
-impl Marks {
+impl HeadMask {
     #[inline]
     fn new(rest: Range<usize>, mask: u64, reversed: bool) -> Self {
         let unused = u64::BITS - rest.len() as u32;
-        Marks { mask: if reversed { mask.checked_shl(unused).unwrap_or(0) } else { mask }, rest }
+        HeadMask { mask: if reversed { mask.checked_shl(unused).unwrap_or(0) } else { mask }, rest }
     }
 
     #[inline]

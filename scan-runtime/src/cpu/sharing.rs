@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn folds_that_cost_as_much_as_a_step_are_shared_by_two_threads_and_others_by_more() {
-        let least = |fold| (2..100).find(|threads| gains(1.0, fold, *threads));
-        assert_eq!([0.5, 1.0, 1.3, 13.0, 1e3].map(least), [Some(2), Some(2), Some(2), Some(17), None]);
+        let min = |fold| (2..100).find(|threads| gains(1.0, fold, *threads));
+        assert_eq!([0.5, 1.0, 1.3, 13.0, 1e3].map(min), [Some(2), Some(2), Some(2), Some(17), None]);
     }
 }

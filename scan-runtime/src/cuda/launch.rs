@@ -42,7 +42,7 @@ pub(crate) struct InOut<'a> {
 }
 
 /// The maximum number of arguments of a kernel, which are stored on the stack.
-const MOST_ARGUMENTS: usize = 16;
+const MAX_ARGUMENTS: usize = 16;
 
 /// The arguments of a scan's or a reduction's launches that do not depend on input and output.
 #[derive(Debug)]
@@ -161,8 +161,8 @@ impl Kernels {
         let (schedule, workspace) = workspace.schedule(stream, &self.plan, len, columns)?;
         let layout = columns.map(ColumnLayout::words);
         for launch in &schedule.launches {
-            let mut scalars = [0_u64; MOST_ARGUMENTS];
-            let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
+            let mut scalars = [0_u64; MAX_ARGUMENTS];
+            let mut pointers = [ptr::null_mut::<c_void>(); MAX_ARGUMENTS];
             for ((argument, scalar), pointer) in launch.arguments.iter().zip(&mut scalars).zip(&mut pointers) {
                 *scalar = match *argument {
                     Argument::Workspace(offset) => workspace.pointer + offset,

@@ -16,7 +16,7 @@ use scan_codegen::KernelSource;
 use super::{CudaDevice, driver_error, lock};
 use crate::Error;
 
-/// The variable of a module with the address of its mark; see `prelude/machine.cu.tera`.
+/// The variable of a module with the address of its mark; see `prelude/intrinsics.cu.tera`.
 const PLACE: &str = "scan_panicked";
 /// The maximum number of operators with a mark of their own.
 const MARKS: usize = 1024;

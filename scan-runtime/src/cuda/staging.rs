@@ -111,9 +111,9 @@ impl Staging {
 
     /// The most elements of this size in a chunk.
     pub(crate) fn chunk(&self, element_bytes: usize) -> usize {
-        let most = (self.chunk_bytes / element_bytes.max(1)).max(1);
+        let max = (self.chunk_bytes / element_bytes.max(1)).max(1);
         // Its beginning has the alignment of the whole, unless segments end elsewhere.
-        if most > CHUNK_GRAIN { most - most % CHUNK_GRAIN } else { most }
+        if max > CHUNK_GRAIN { max - max % CHUNK_GRAIN } else { max }
     }
 
     /// The maximum number of bytes of device memory that a call keeps for the next one.

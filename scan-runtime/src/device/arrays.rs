@@ -184,15 +184,15 @@ pub struct Words<'s> {
     /// How arrays with strides of their own lie, and how many of them there are so far.
     layout: Option<&'s ColumnLayout>,
     strided: usize,
-    guards: ArrayVec<SyncOnDrop<'s>, { 2 * MOST_ARRAYS }>,
+    guards: ArrayVec<SyncOnDrop<'s>, { 2 * MAX_ARRAYS }>,
 }
 
 /// The most arrays of an input or output.
-const MOST_ARRAYS: usize = crate::few::MOST_ARRAYS;
+const MAX_ARRAYS: usize = crate::few::MAX_ARRAYS;
 
 /// The most words: those of arrays with strides of their own, and of edge values, which make up an element at most,
 /// each in whole words. The planner refuses larger elements.
-const WORDS: usize = 10 * MOST_ARRAYS + MAX_ELEMENT_BYTES / size_of::<u64>();
+const WORDS: usize = 10 * MAX_ARRAYS + MAX_ELEMENT_BYTES / size_of::<u64>();
 
 impl<'s> Words<'s> {
     /// Of rows, or of columns along an axis, of `row` items; with the layout of the arrays that have strides of their
@@ -249,20 +249,20 @@ impl<'s> Words<'s> {
 pub(crate) struct Found<'s> {
     what: &'static str,
     lengths: Lengths,
-    kinds: ArrayVec<ArrayKind, MOST_ARRAYS>,
+    kinds: ArrayVec<ArrayKind, MAX_ARRAYS>,
     /// Those with strides of their own: which ones, their items, and the strides.
-    pub(crate) strided: ArrayVec<(usize, usize, &'s [isize]), MOST_ARRAYS>,
+    pub(crate) strided: ArrayVec<(usize, usize, &'s [isize]), MAX_ARRAYS>,
     /// The first array that has places among no items.
     pub(crate) empty: Option<usize>,
     /// The fewest bits that an array of bits has.
-    fewest_bits: Option<usize>,
+    min_bits: Option<usize>,
     foreign: Option<Error>,
 }
 
 impl<'s> Found<'s> {
     pub(crate) fn of(what: &'static str) -> Self {
         let (kinds, strided) = (ArrayVec::new(), ArrayVec::new());
-        Found { what, lengths: Lengths::of(what), kinds, strided, empty: None, fewest_bits: None, foreign: None }
+        Found { what, lengths: Lengths::of(what), kinds, strided, empty: None, min_bits: None, foreign: None }
     }
 
     pub(crate) fn add(&mut self, device: &CudaDevice, array: Described<'s>) {
@@ -273,7 +273,7 @@ impl<'s> Found<'s> {
             self.empty.get_or_insert(self.kinds.len());
         }
         if array.kind == ArrayKind::Bits {
-            self.fewest_bits = Some(self.fewest_bits.map_or(array.count, |fewest| fewest.min(array.count)));
+            self.min_bits = Some(self.min_bits.map_or(array.count, |fewest| fewest.min(array.count)));
         }
         self.add_kind(array.kind);
         self.lengths.add(array.len);
@@ -294,7 +294,7 @@ impl<'s> Found<'s> {
 
     /// Whether each array of bits has a bit for each of `len` elements.
     pub(crate) fn check_bits(&self, len: usize) -> Result<(), Error> {
-        self.fewest_bits.map_or(Ok(()), |found| check_bits(found, len))
+        self.min_bits.map_or(Ok(()), |found| check_bits(found, len))
     }
 
     /// The length of all arrays that have one.

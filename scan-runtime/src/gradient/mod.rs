@@ -177,9 +177,10 @@
 //!
 //! # Reversed and exclusive scans
 //!
-//! [`Scanner::backward`] is for scans that read from the left. Of a reversed scan by a [machine](ScanOp#machines) the
-//! backward pass is `scanner.scan(op.gradient())`, and the states are `scanner.states(op).reverse()`. Of an exclusive
-//! scan, output `i` is the projection of the state after step `i - 1`: so is its gradient.
+//! [`Scanner::backward`] is for scans that read from the left. Of a reversed scan by a [stepped
+//! operator](ScanOp#stepped-operators) the backward pass is `scanner.scan(op.gradient())`, and the states are
+//! `scanner.states(op).reverse()`. Of an exclusive scan, output `i` is the projection of the state after step `i - 1`:
+//! so is its gradient.
 //!
 //! # Memory
 //!

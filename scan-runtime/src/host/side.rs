@@ -85,8 +85,8 @@ const PAGE_LOCKED: f64 = 0.44 / 0.97;
 /// page-locked memory.
 fn on_device(bytes: usize, page_locked: usize) -> f64 {
     let after = ON_DEVICE.iter().position(|(at, _)| (bytes as f64) < *at).unwrap_or(ON_DEVICE.len() - 1);
-    let ((from, least), (to, most)) = (ON_DEVICE[after - 1], ON_DEVICE[after]);
-    let time = least + (most - least) * (bytes as f64 - from) / (to - from);
+    let ((from, min), (to, max)) = (ON_DEVICE[after - 1], ON_DEVICE[after]);
+    let time = min + (max - min) * (bytes as f64 - from) / (to - from);
     let (_, without_copies) = ON_DEVICE[0];
     let part = page_locked.min(bytes) as f64 / bytes.max(1) as f64;
     without_copies + (time - without_copies) * (1.0 - part * (1.0 - PAGE_LOCKED))

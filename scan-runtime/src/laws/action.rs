@@ -1,4 +1,5 @@
-//! What an operator says twice: how an input is appended, and how a machine's carry moves on. Both ways must agree.
+//! What an operator says twice: how an input is appended, and how a stepped operator's carry moves on. Both ways must
+//! agree.
 
 use super::{
     Check, Law, Report,

@@ -207,7 +207,7 @@ pub struct Report {
     pub identity: usize,
     /// Cases in which an input was appended, or prepended, as `lift` and `combine` do it.
     pub appended: usize,
-    /// Cases in which a machine's carry moved on by `apply` as by `step`, or stayed under the identity.
+    /// Cases in which a stepped operator's carry moved on by `apply` as by `step`, or stayed under the identity.
     pub carried: usize,
     /// Cases left out because a float left its range.
     pub overflowed: usize,

@@ -55,8 +55,8 @@ use crate::{Parameters, ScanOp};
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// Of an operator that is no [machine](ScanOp#machines), it is the same operator without [`project`](ScanOp::project).
-/// A part without elements has the identity, or is an error if the operator has none.
+/// Of an operator that is not [stepped](ScanOp#stepped-operators), it is the same operator without
+/// [`project`](ScanOp::project). A part without elements has the identity, or is an error if the operator has none.
 ///
 /// In a reversed scan the ranks do the same, with `.reverse()` in each of the three calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +124,7 @@ unsafe impl<Op: ScanOp> ScanOp for Aggregate<Op> {
         carry
     }
 
-    fn is_machine(&self) -> bool {
+    fn is_stepped(&self) -> bool {
         false
     }
 
@@ -230,8 +230,8 @@ unsafe impl<Op: ScanOp> ScanOp for OverAggregates<Op> {
         carry
     }
 
-    fn is_machine(&self) -> bool {
-        self.op.is_machine()
+    fn is_stepped(&self) -> bool {
+        self.op.is_stepped()
     }
 
     fn carry_of(&self, state: Op::State) -> Op::Carry {

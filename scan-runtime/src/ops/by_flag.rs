@@ -50,9 +50,9 @@ pub struct FlaggedState<S> {
 ///
 /// # What a segment begins with
 ///
-/// Each segment begins with the operator's `START` if it is a [machine](ScanOp#machines). Of any other operator the
-/// first element of a segment is its first result, not combined with anything. What comes before the first flag goes on
-/// from the initial value, or else from the `START` or the identity, if there is one.
+/// Each segment begins with the operator's `START` if it is a [stepped operator](ScanOp#stepped-operators). Of any
+/// other operator the first element of a segment is its first result, not combined with anything. What comes before the
+/// first flag goes on from the initial value, or else from the `START` or the identity, if there is one.
 ///
 /// # Reversed scans
 ///
@@ -81,11 +81,11 @@ type Inputs<Op> = Flagged<<Op as ScanOp>::Input>;
 type States<Op> = FlaggedState<<Op as ScanOp>::State>;
 
 impl<Op: ScanOp> ByFlag<Op> {
-    /// The carry before an input or a part: what a machine begins with where a segment begins. `None` if nothing comes
-    /// before the first element of a segment.
+    /// The carry before an input or a part: what a stepped operator begins with where a segment begins. `None` if
+    /// nothing comes before the first element of a segment.
     #[inline(always)]
     fn before(&self, carry: Op::Carry, restarts: bool) -> Option<Op::Carry> {
-        if restarts { self.op.start().filter(|_| self.op.is_machine()) } else { Some(carry) }
+        if restarts { self.op.start().filter(|_| self.op.is_stepped()) } else { Some(carry) }
     }
 
     #[inline(always)]
@@ -187,7 +187,7 @@ unsafe impl<Op: ScanOp> ScanOp for ByFlag<Op> {
     }
 
     fn outputs_of(&self) -> OutputsOf {
-        match self.op.is_machine() && self.op.start().is_none() {
+        match self.op.is_stepped() && self.op.start().is_none() {
             true => OutputsOf::NoStart,
             false => self.op.outputs_of().min(OutputsOf::Totals),
         }
@@ -201,7 +201,7 @@ unsafe impl<Op: ScanOp> ScanOp for ByFlag<Op> {
         self.op.folds_backwards()
     }
 
-    fn is_machine(&self) -> bool {
+    fn is_stepped(&self) -> bool {
         true
     }
 

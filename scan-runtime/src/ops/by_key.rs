@@ -82,9 +82,9 @@ pub struct KeyedCarry<K, C> {
 ///
 /// # What a key begins with
 ///
-/// Each key begins with the operator's `START` if it is a [machine](ScanOp#machines). Of any other operator the first
-/// element of a key is its first result, not combined with anything. The initial value of the scan is no such
-/// beginning: it is the [carry](KeyedCarry) after the elements before the first one.
+/// Each key begins with the operator's `START` if it is a [stepped operator](ScanOp#stepped-operators). Of any other
+/// operator the first element of a key is its first result, not combined with anything. The initial value of the scan
+/// is no such beginning: it is the [carry](KeyedCarry) after the elements before the first one.
 ///
 /// Of an operator without an identity the scan needs an initial value, which is `Default::default()` where there was no
 /// element before:
@@ -152,10 +152,10 @@ type Carries<K, Op> = KeyedCarry<K, <Op as ScanOp>::Carry>;
 
 impl<K: ScanElement + PartialEq, Op: ScanOp> ByKey<K, Op> {
     /// The carry of the operator before an input or a part of this key: that of the key if it goes on, else what a
-    /// machine begins with.
+    /// stepped operator begins with.
     #[inline(always)]
     fn before(&self, carry: Carries<K, Op>, goes_on: bool) -> Option<Op::Carry> {
-        if carry.begun && goes_on { Some(carry.value) } else { self.op.start().filter(|_| self.op.is_machine()) }
+        if carry.begun && goes_on { Some(carry.value) } else { self.op.start().filter(|_| self.op.is_stepped()) }
     }
 
     #[inline(always)]
@@ -287,7 +287,7 @@ where
     }
 
     fn outputs_of(&self) -> OutputsOf {
-        match self.op.is_machine() && self.op.start().is_none() {
+        match self.op.is_stepped() && self.op.start().is_none() {
             true => OutputsOf::NoStart,
             false => self.op.outputs_of().min(OutputsOf::Totals),
         }
@@ -301,7 +301,7 @@ where
         self.op.folds_backwards()
     }
 
-    fn is_machine(&self) -> bool {
+    fn is_stepped(&self) -> bool {
         true
     }
 

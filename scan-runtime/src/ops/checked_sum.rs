@@ -12,9 +12,9 @@ pub struct Prefixes {
     /// The sum of all elements.
     pub sum: i128,
     /// The least sum of the first elements, however many; of none it is 0.
-    pub least: i128,
+    pub min: i128,
     /// The largest sum of the first elements, however many; of none it is 0.
-    pub most: i128,
+    pub max: i128,
 }
 
 impl Prefixes {
@@ -23,7 +23,7 @@ impl Prefixes {
     where
         i128: From<T>,
     {
-        self.least >= i128::from(T::LOWEST) && self.most <= i128::from(T::HIGHEST)
+        self.min >= i128::from(T::LOWEST) && self.max <= i128::from(T::HIGHEST)
     }
 }
 
@@ -34,7 +34,7 @@ where
 {
     fn from(value: T) -> Self {
         let sum = i128::from(value);
-        Prefixes { sum, least: sum.min(0), most: sum.max(0) }
+        Prefixes { sum, min: sum.min(0), max: sum.max(0) }
     }
 }
 
@@ -96,21 +96,21 @@ where
     type Input = T;
     type State = Prefixes;
     type Output = Nullable<T>;
-    const IDENTITY: Prefixes = Prefixes { sum: 0, least: 0, most: 0 };
+    const IDENTITY: Prefixes = Prefixes { sum: 0, min: 0, max: 0 };
     fn lift(x: T) -> Prefixes {
         let sum = i128::from(x);
-        Prefixes { sum, least: sum.min(0), most: sum.max(0) }
+        Prefixes { sum, min: sum.min(0), max: sum.max(0) }
     }
     fn combine(a: Prefixes, b: Prefixes) -> Prefixes {
         Prefixes {
             sum: a.sum.wrapping_add(b.sum),
-            least: a.least.min(a.sum.wrapping_add(b.least)),
-            most: a.most.max(a.sum.wrapping_add(b.most)),
+            min: a.min.min(a.sum.wrapping_add(b.min)),
+            max: a.max.max(a.sum.wrapping_add(b.max)),
         }
     }
     fn append(s: Prefixes, x: T) -> Prefixes {
         let sum = s.sum.wrapping_add(i128::from(x));
-        Prefixes { sum, least: s.least.min(sum), most: s.most.max(sum) }
+        Prefixes { sum, min: s.min.min(sum), max: s.max.max(sum) }
     }
     fn project(s: Prefixes) -> Nullable<T> {
         let lowest = i128::from(T::LOWEST);

@@ -7,8 +7,8 @@ use crate::{Parameters, ScanOp};
 /// An operator whose `combine(a, b)` is the `combine(b, a)` of another one.
 ///
 /// Reversed scans of JAX and PyTorch exchange the operands; [`Scan::reverse`](crate::Scan::reverse) does not. With this
-/// operator the results are the same as theirs. Operators with a `step` of their own ([machines](ScanOp#machines)) need
-/// none: a reversed scan already applies their steps from the right.
+/// operator the results are the same as theirs. Operators with a `step` of their own ([stepped
+/// operators](ScanOp#stepped-operators)) need none: a reversed scan already applies their steps from the right.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops, scan_element, scan_op};

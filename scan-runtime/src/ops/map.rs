@@ -111,8 +111,8 @@ where
         self.op.folds_backwards()
     }
 
-    fn is_machine(&self) -> bool {
-        self.op.is_machine()
+    fn is_stepped(&self) -> bool {
+        self.op.is_stepped()
     }
 
     fn carry_of(&self, state: Op::State) -> Op::Carry {

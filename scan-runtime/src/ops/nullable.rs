@@ -66,7 +66,8 @@ pub type PropagateNulls<Op> = OverNullable<Op, false>;
 /// a [`Nullable`] of what the operator's own initial value is.
 ///
 /// The functions of an operator without an identity are called with the values of nulls, too. What they give is in no
-/// valid result. A [machine](ScanOp#machines) needs `project`: the result at a null is that of the carry.
+/// valid result. A [stepped operator](ScanOp#stepped-operators) needs `project`: the result at a null is that of the
+/// carry.
 pub fn skip_nulls<Op: ScanOp>(op: Op) -> SkipNulls<Op> {
     OverNullable { op }
 }
@@ -129,13 +130,13 @@ impl<Op: ScanOp, const SKIP: bool> OverNullable<Op, SKIP> {
         if input.valid || self.op.identity().is_none() { after(before, input.value) } else { before }
     }
 
-    /// A partial result as what an initial value is, of an operator that is no machine.
+    /// A partial result as what an initial value is, of an operator that is not stepped.
     #[inline(always)]
     fn carried(&self, state: Nullable<Op::State>) -> Nullable<Op::Carry> {
         Nullable { value: self.op.carry_of(state.value), valid: state.valid }
     }
 
-    /// A carry and the result beside it, by a step of a machine that gives both.
+    /// A carry and the result beside it, by a step of a stepped operator that gives both.
     #[inline(always)]
     fn advanced(
         &self,
@@ -197,7 +198,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
     #[inline]
     fn apply(&self, state: Self::State, carry: Self::Carry) -> Self::Carry {
         let both = || self.op.apply(state.value, carry.value);
-        if self.is_machine() {
+        if self.is_stepped() {
             return Self::moved(carry, state.valid, both);
         }
         Self::join((carry.valid, || carry.value), (state.valid, || self.carried(state).value), both)
@@ -206,7 +207,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
     #[inline]
     fn step(&self, carry: Self::Carry, input: Self::Input) -> Self::Carry {
         let both = || self.after(carry.value, input, |carry, input| self.op.step(carry, input));
-        if self.is_machine() {
+        if self.is_stepped() {
             return Self::moved(carry, input.valid, both);
         }
         Self::join((carry.valid, || carry.value), (input.valid, || self.carried(self.lift(input)).value), both)
@@ -214,7 +215,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
 
     #[inline]
     fn emit(&self, carry: Self::Carry, input: Self::Input) -> Self::Output {
-        if !self.is_machine() {
+        if !self.is_stepped() {
             return self.project(self.step(carry, input));
         }
         match input.valid && (SKIP || carry.valid) {
@@ -238,7 +239,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
 
     #[inline]
     fn advance(&self, carry: Self::Carry, input: Self::Input) -> (Self::Carry, Self::Output) {
-        if self.is_machine() {
+        if self.is_stepped() {
             let advance = |carry, input| self.op.advance(carry, input);
             return self.advanced(carry, input, advance, || self.step(carry, input));
         }
@@ -246,13 +247,13 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
         (after, self.project(after))
     }
 
-    fn is_machine(&self) -> bool {
-        self.op.is_machine()
+    fn is_stepped(&self) -> bool {
+        self.op.is_stepped()
     }
 
     fn carry_of(&self, state: Self::State) -> Self::Carry {
         match self.start() {
-            Some(start) if self.is_machine() => self.apply(state, start),
+            Some(start) if self.is_stepped() => self.apply(state, start),
             _ => self.carried(state),
         }
     }
@@ -263,7 +264,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
 
     #[inline]
     fn combine_back(&self, a: Self::State, b: Self::State) -> Self::State {
-        if !self.is_machine() {
+        if !self.is_stepped() {
             return self.combine(b, a);
         }
         Self::join((a.valid, || a.value), (b.valid, || b.value), || self.op.combine_back(a.value, b.value))
@@ -271,7 +272,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
 
     #[inline]
     fn append_back(&self, state: Self::State, input: Self::Input) -> Self::State {
-        if !self.is_machine() {
+        if !self.is_stepped() {
             return self.prepend(input, state);
         }
         let both = || self.after(state.value, input, |state, input| self.op.append_back(state, input));
@@ -281,7 +282,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
     #[inline]
     fn apply_back(&self, state: Self::State, carry: Self::Carry) -> Self::Carry {
         let both = || self.op.apply_back(state.value, carry.value);
-        if self.is_machine() {
+        if self.is_stepped() {
             return Self::moved(carry, state.valid, both);
         }
         Self::join((state.valid, || self.carried(state).value), (carry.valid, || carry.value), both)
@@ -289,7 +290,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
 
     #[inline]
     fn step_back(&self, carry: Self::Carry, input: Self::Input) -> Self::Carry {
-        if self.is_machine() {
+        if self.is_stepped() {
             let after = || self.after(carry.value, input, |carry, input| self.op.step_back(carry, input));
             return Self::moved(carry, input.valid, after);
         }
@@ -299,7 +300,7 @@ unsafe impl<Op: ScanOp, const SKIP: bool> ScanOp for OverNullable<Op, SKIP> {
 
     #[inline]
     fn advance_back(&self, carry: Self::Carry, input: Self::Input) -> (Self::Carry, Self::Output) {
-        if self.is_machine() {
+        if self.is_stepped() {
             let advance = |carry, input| self.op.advance_back(carry, input);
             return self.advanced(carry, input, advance, || self.step_back(carry, input));
         }

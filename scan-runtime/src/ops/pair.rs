@@ -98,8 +98,8 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
         (Both { first: first.0, second: second.0 }, Both { first: first.1, second: second.1 })
     }
 
-    fn is_machine(&self) -> bool {
-        self.first.is_machine() || self.second.is_machine()
+    fn is_stepped(&self) -> bool {
+        self.first.is_stepped() || self.second.is_stepped()
     }
 
     fn carry_of(&self, state: Self::State) -> Self::Carry {

@@ -30,7 +30,7 @@ pub struct ExclusiveInclusive<T> {
 ///
 /// The first exclusive result (of each segment) is that of the initial value, or else of the identity: an operator that
 /// has no identity needs an initial value. The inclusive results follow on it: a sum of -0.0 is 0.0 here, of 0.0 and
-/// -0.0. The exclusive result of a [machine](ScanOp#machines) is the projection of
+/// -0.0. The exclusive result of a [stepped operator](ScanOp#stepped-operators) is the projection of
 /// the carry before an input. An exclusive scan, and a reduction, have no element to tell the two apart by: both fields
 /// are the same there.
 ///
@@ -113,7 +113,7 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
         self.op.folds_backwards()
     }
 
-    fn is_machine(&self) -> bool {
+    fn is_stepped(&self) -> bool {
         true
     }
 

@@ -358,7 +358,7 @@ fn source(
     outputs_of: OutputsOf,
 ) -> OpSource {
     let mut texts = Texts::default();
-    let machine = functions.iter().any(|function| function.name == "apply");
+    let stepped = functions.iter().any(|function| function.name == "apply");
     let functions = functions.iter().map(|function| texts.function(function, function.name.to_owned())).collect();
     OpSource {
         name: name.to_owned(),
@@ -366,7 +366,7 @@ fn source(
         state: state(),
         output: output(),
         identity,
-        carry: machine.then(|| CarrySource { ty: carry(), start }),
+        carry: stepped.then(|| CarrySource { ty: carry(), start }),
         parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,

@@ -410,7 +410,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// lie between [offsets](Scan::by_offsets) from 0 to the length of the input. It is the carry after the last
     /// element of the segment (before its first one, of a [reversed](Scan::reverse) scan), the initial value included;
     /// of an empty segment it is the initial value, or else the identity, or the `START` of a
-    /// [machine](ScanOp#machines). On the GPU it comes from the same launches.
+    /// [stepped operator](ScanOp#stepped-operators). On the GPU it comes from the same launches.
     ///
     /// The totals of a chunk are the [initial values](Scan::init_each) of the next one. A state-space model over
     /// sequences that come in chunks, with factors of at most 1 (larger ones may [overflow](ScanOp#overflow)):

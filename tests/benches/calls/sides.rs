@@ -11,7 +11,7 @@ use crate::{Outcome, warm::each};
 /// The binary logarithms of the lengths.
 const LENGTHS: [u32; 10] = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26];
 /// Bytes of the longest arrays.
-const MOST_BYTES: usize = 1 << 28;
+const MAX_BYTES: usize = 1 << 28;
 
 /// A line for each operator and length: instructions and bytes of an element, microseconds on the CPU, on the GPU, and
 /// by choice, which side that was, and by how much it missed the better one.
@@ -27,11 +27,11 @@ pub(crate) fn measure() -> Outcome {
     println!("\nHost memory on either side, microseconds\n");
     println!("| operator | instructions | bytes in | out | length | CPU | GPU | chosen | side | of the better |");
     println!("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|");
-    let numbers: Vec<f32> = (0..MOST_BYTES / 8).map(|i| (mixed(i as u64) >> 40) as f32).collect();
+    let numbers: Vec<f32> = (0..MAX_BYTES / 8).map(|i| (mixed(i as u64) >> 40) as f32).collect();
     sides.scan("sum_f32", ops::sum::<f32>(), &numbers)?;
     sides.reduce("reduce_sum_f32", ops::sum::<f32>(), &numbers)?;
     drop(numbers);
-    let maps: Vec<Affine> = (0..MOST_BYTES / 16).map(|i| Affine { a: 0.5, b: i as f32 }).collect();
+    let maps: Vec<Affine> = (0..MAX_BYTES / 16).map(|i| Affine { a: 0.5, b: i as f32 }).collect();
     sides.scan("affine", compose, &maps)?;
     drop(maps);
     visit_gallery(&mut sides);
@@ -98,8 +98,8 @@ impl Visitor for Sides {
     fn visit<Op: Example>(&mut self, name: &str) {
         let bytes = size_of::<Op::Input>() + size_of::<Op::Output>();
         let heavy = ["linear_recurrence", "welford", "tropical_matrices", "automaton"].contains(&name);
-        let most = if heavy { MOST_BYTES / bytes } else { 1 << 20 };
-        let input = Op::input(most.min(1 << 26));
+        let max = if heavy { MAX_BYTES / bytes } else { 1 << 20 };
+        let input = Op::input(max.min(1 << 26));
         if let Err(error) = self.scan(name, Op::new(), &input) {
             self.failed.get_or_insert(format!("{name}: {error}"));
         }

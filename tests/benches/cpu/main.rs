@@ -24,7 +24,7 @@ use tbb::Tbb;
 
 /// The binary logarithms of the lengths.
 const LENGTHS: [u32; 15] = [0, 1, 3, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24];
-const MOST: usize = 1 << LENGTHS[LENGTHS.len() - 1];
+const MAX: usize = 1 << LENGTHS[LENGTHS.len() - 1];
 
 /// Those at which the other kinds of segmented scans are measured.
 const SOME_LENGTHS: [u32; 5] = [0, 5, 6, 10, 16];
@@ -144,12 +144,12 @@ impl Bench {
         Op: ScanOp<Input = T, State = T, Output = T>,
         T: ScanElement + std::fmt::Debug,
     {
-        let x: Vec<T> = (0..MOST as u64).map(input).collect();
-        let mut y = vec![identity; MOST];
+        let x: Vec<T> = (0..MAX as u64).map(input).collect();
+        let mut y = vec![identity; MAX];
         let scanner = Scanner::cpu();
         let scan = scanner.scan(op);
         if name.contains("i32") {
-            let mut expected = vec![identity; MOST];
+            let mut expected = vec![identity; MAX];
             plain_loop(&x, &mut expected, combine, identity);
             scan.run_into(&x, &mut y)?;
             let bytes = scan_tests::operators::bits::<T>;
@@ -197,7 +197,7 @@ impl Bench {
         Op: ScanOp<Input = T, State = T, Output = T> + Clone,
         T: ScanElement,
     {
-        let x: Vec<T> = (0..MOST as u64).map(input).collect();
+        let x: Vec<T> = (0..MAX as u64).map(input).collect();
         let mut y = x.clone();
         let scanner = Scanner::cpu();
         let scan = scanner.scan(op);
@@ -228,9 +228,9 @@ impl Bench {
 
     /// The recurrence `h = gate * h + token` over two arrays.
     fn columns(&mut self, unit: impl Fn(u64) -> f32) {
-        let gates: Vec<f32> = (0..MOST as u64).map(|i| 1.0 + 1e-7 * unit(!i)).collect();
-        let tokens: Vec<f32> = (0..MOST as u64).map(unit).collect();
-        let mut states = vec![0.0_f32; MOST];
+        let gates: Vec<f32> = (0..MAX as u64).map(|i| 1.0 + 1e-7 * unit(!i)).collect();
+        let tokens: Vec<f32> = (0..MAX as u64).map(unit).collect();
+        let mut states = vec![0.0_f32; MAX];
         let to = states.as_mut_ptr();
         // SAFETY: as in `scan`.
         let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
@@ -252,8 +252,8 @@ impl Bench {
 
     /// Segments of `mean` elements on average, by each kind of heads, inclusive and exclusive, from either end.
     fn segmented(&mut self, mean: u64) -> Result<(), Box<dyn Error>> {
-        let x: Vec<i32> = (0..MOST as u64).map(|i| mixed(i) as i32).collect();
-        let flags: Vec<u8> = (0..MOST as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
+        let x: Vec<i32> = (0..MAX as u64).map(|i| mixed(i) as i32).collect();
+        let flags: Vec<u8> = (0..MAX as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
         let mut number = 0;
         let keys = flags.iter().map(|flag| {
             number += u32::from(*flag);
@@ -264,7 +264,7 @@ impl Bench {
         let offsets: Vec<u32> = (0..).zip(&flags).filter(|(i, flag)| *i == 0 || **flag != 0).map(|(i, _)| i).collect();
         // Not to be counted in a contender's time.
         let below = |power| offsets.partition_point(|offset| (*offset as usize) < 1_usize << power);
-        let counts: Vec<usize> = (0..=MOST.ilog2()).map(below).collect();
+        let counts: Vec<usize> = (0..=MAX.ilog2()).map(below).collect();
         let few = |len: usize| &offsets[..counts[len.ilog2() as usize]];
         let scanner = Scanner::cpu();
         for (exclusive, reversed) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -305,9 +305,9 @@ impl Bench {
             for (by, mut ours, mut plain) in ways {
                 let name = format!("sum i32 {}, {mean} in a segment", by.replace('_', " "));
                 let name = name + if exclusive { ", exclusive" } else { "" } + if reversed { ", reversed" } else { "" };
-                let (mut y, mut expected) = (vec![0; MOST], vec![0; MOST]);
-                ours(MOST, &mut y);
-                plain(MOST, &mut expected);
+                let (mut y, mut expected) = (vec![0; MAX], vec![0; MAX]);
+                ours(MAX, &mut y);
+                plain(MAX, &mut expected);
                 if y != expected {
                     return Err(format!("{name}: the results differ").into());
                 }

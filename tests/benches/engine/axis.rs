@@ -63,7 +63,7 @@ const CHANGES: [(&str, &[(&str, &str)]); 2] = [
     ("does not carry", &[("carries = !WHOLE_COLUMNS && steps.rows > 1", "carries = false")]),
 ];
 const NO_WAIT: (&str, &str) =
-    ("while (status_of(loaded, &words, epoch) != lap) {", "status_of(loaded, &words, epoch); while (false) {");
+    ("while (status_of(loaded, &words, epoch) != generation) {", "status_of(loaded, &words, epoch); while (false) {");
 
 /// The most elements that arrays are cut down to: all of them fit beside their results.
 const LONGEST_BYTES: usize = 4 << 30;

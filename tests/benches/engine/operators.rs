@@ -1,5 +1,5 @@
 //! The operators of the gallery and the exact sums: the planned kernels, each as a ratio to a copy of the bytes that
-//! are read and written, and what NVRTC takes for it; with `variants` the same with an operator's functions written out
+//! are read and written, and what NVRTC takes for it; with `variants` the same with an operator's functions inlined
 //! at every place or called, and with shorter runs; with `carries` the same by look-back and by look-ahead at middle
 //! lengths, which tells where one should follow the other.
 
@@ -16,9 +16,9 @@ use super::{Outcome, filled, median, sample, with_warp_shuffles};
 const LENGTHS: [u32; 4] = [16, 20, 24, 27];
 const MIDDLE: [u32; 11] = [16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 /// The most bytes of input or output.
-const MOST_BYTES: usize = 2 << 30;
+const MAX_BYTES: usize = 2 << 30;
 /// The most instructions of a function at all its places.
-const WRITTEN_OUT: [u32; 5] = [16384, 4096, 2048, 1024, 512];
+const INLINED: [u32; 5] = [16384, 4096, 2048, 1024, 512];
 /// Threads of a team and teams of look-ahead, and KiB of a tile.
 const SHAPES: [(u32, u32); 6] = [(128, 3), (128, 4), (192, 2), (192, 3), (256, 2), (256, 3)];
 const TILES: [u32; 3] = [20, 28, 38];
@@ -66,7 +66,7 @@ impl Asked {
         match self {
             Asked::Planned | Asked::Longest => vec![Variant::planned(plan)],
             Asked::Variants => variants(plan, element),
-            Asked::Turns => in_turns(plan, element, state),
+            Asked::Turns => round_robin(plan, element, state),
             Asked::Carries => carries(plan, element),
         }
     }
@@ -108,10 +108,10 @@ fn as_planned(plan: &Plan) -> Overrides {
 
 fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     let mut variants = Vec::new();
-    for written_out in WRITTEN_OUT {
+    for inlined in INLINED {
         let mut overrides = as_planned(plan);
-        overrides.written_out = Some(written_out);
-        variants.push(Variant { name: format!("run {}, {written_out}", plan.run), overrides });
+        overrides.inlined = Some(inlined);
+        variants.push(Variant { name: format!("run {}, {inlined}", plan.run), overrides });
     }
     if plan.pipeline.is_some() {
         for group in GROUPS {
@@ -144,7 +144,7 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
 
 /// The planned shape and others, each with several numbers of look-ahead warps, and with lifted elements kept in
 /// stages, where `state` is the size of one that can be kept.
-fn in_turns(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
+fn round_robin(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
     const SHAPES: [(u32, u32); 13] = [
         (64, 3),
         (64, 4),
@@ -218,13 +218,13 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let op = Op::new();
     let element = size_of::<Op::Input>().max(size_of::<Op::Output>());
-    let most = (MOST_BYTES / element).min(1 << LENGTHS[LENGTHS.len() - 1]);
+    let max = (MAX_BYTES / element).min(1 << LENGTHS[LENGTHS.len() - 1]);
     let block = Op::input(REPEATED);
     let checked = Scanner::cpu().scan(op.clone()).run(&block[..CHECKED])?;
-    let input = filled(&stream, &block, most)?;
+    let input = filled(&stream, &block, max)?;
     // SAFETY: it is written before it is read.
-    let mut output = unsafe { stream.alloc::<Op::Output>(most)? };
-    let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
+    let mut output = unsafe { stream.alloc::<Op::Output>(max)? };
+    let bytes = max * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
     let source = op.source();
@@ -234,7 +234,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let (samples, calls) = if asked == Asked::Turns { (3, 4) } else { (SAMPLES, CALLS) };
     let mut row = Vec::new();
     for &log in asked.lengths() {
-        let len = most.min(1 << log);
+        let len = max.min(1 << log);
         let plan = plans.for_len(len as u64);
         let variants = asked.variants(plan, element, kept);
         // All compiled beforehand, at once. Of one alone that tells what NVRTC takes.

@@ -200,9 +200,9 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, head_sources: &[HeadSo
                 overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
                 (overrides.threads, overrides.teams, overrides.stages) = (Some(threads), Some(teams), stages);
                 let heads = [1, 0, 4, 2][head_source as usize];
-                let most = bytes / (size as u32 + heads);
+                let max = bytes / (size as u32 + heads);
                 // An odd number of units, as the planner would have it.
-                let run = if size < 4 { most / 8 * 8 + 4 } else { (most - 1 + most % 2).max(1) };
+                let run = if size < 4 { max / 8 * 8 + 4 } else { (max - 1 + max % 2).max(1) };
                 overrides.run = Some(run);
                 configure::<Op>(scanner, WAY).overrides(overrides)
             });

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use scan_runtime::{Axis, ScanElement, ScanOp, Scanner, arrays, gallery, ops, scan_element, scan_fn, scan_op};
 use scan_tests::{gallery::Example, operators::mixed};
 
-use super::{Bench, LENGTHS, MOST, lexer};
+use super::{Bench, LENGTHS, MAX, lexer};
 
 /// Columns of an array, and how many of them there are along the first axis.
 const COLUMNS: usize = 512;
@@ -103,7 +103,7 @@ impl Bench {
         if !self.wants(name) {
             return;
         }
-        let x: Vec<f32> = (0..MOST).map(value).collect();
+        let x: Vec<f32> = (0..MAX).map(value).collect();
         let scan = Scanner::cpu().scan(ops::map::<positive, _>(ops::filter()));
         self.placed(
             name,
@@ -122,7 +122,7 @@ impl Bench {
         if !self.wants(name) {
             return;
         }
-        let x: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MOST).collect();
+        let x: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MAX).collect();
         let scan = Scanner::cpu().scan(ops::map::<escaped, _>(ops::flat_map()));
         self.placed(
             name,
@@ -162,7 +162,7 @@ impl Bench {
         if !self.wants(name) {
             return;
         }
-        let (a, b): (Vec<f32>, Vec<f32>) = (0..MOST).map(|i| (0.9 + 0.1 * unit(i), unit(!i))).unzip();
+        let (a, b): (Vec<f32>, Vec<f32>) = (0..MAX).map(|i| (0.9 + 0.1 * unit(i), unit(!i))).unzip();
         let scan = Scanner::cpu().scan(Recurrence);
         let ours = |len: usize| {
             let total = scan.with_total().run_into((&a[..len], &b[..len]), arrays::discard());
@@ -177,9 +177,9 @@ impl Bench {
         if !self.wants(name) {
             return;
         }
-        let x: Vec<u32> = (0..MOST as u64).map(|i| mixed(i) as u32).collect();
+        let x: Vec<u32> = (0..MAX as u64).map(|i| mixed(i) as u32).collect();
         let scan = Scanner::cpu().scan(Weighed);
-        let mut of_loop = vec![0; MOST];
+        let mut of_loop = vec![0; MAX];
         numbered_loop(&x, &mut of_loop);
         if scan.run((arrays::indices(), &x)).unwrap_or_else(|error| panic!("{error}")) != of_loop {
             self.failed = Some(format!("{name}: results differ"));
@@ -198,16 +198,16 @@ impl Bench {
         self.reduction(
             "lexer of the gallery",
             [gallery::automaton::Lexer::new(); 2],
-            &gallery::automaton::Lexer::input(MOST),
+            &gallery::automaton::Lexer::input(MAX),
         );
         self.reduction("lexer of a file", of_file, text);
         type Predictor = gallery::saturating_counter::BranchPredictor;
-        self.reduction("saturating counter", [Predictor::new(); 2], &Predictor::input(MOST));
+        self.reduction("saturating counter", [Predictor::new(); 2], &Predictor::input(MAX));
         type Hash = gallery::polynomial_hash::TextHash;
-        self.reduction("polynomial hash", [Hash::new(); 2], &Hash::input(MOST));
+        self.reduction("polynomial hash", [Hash::new(); 2], &Hash::input(MAX));
         type Depth = gallery::brackets::Depth;
-        self.reduction("brackets", [Depth::new(); 2], &Depth::input(MOST));
-        let gates: Vec<Gate> = (0..MOST).map(|i| Gate { a: 0.9 + 0.1 * unit(i), b: unit(!i) }).collect();
+        self.reduction("brackets", [Depth::new(); 2], &Depth::input(MAX));
+        let gates: Vec<Gate> = (0..MAX).map(|i| Gate { a: 0.9 + 0.1 * unit(i), b: unit(!i) }).collect();
         self.reduction("recurrence", [Recurrence, Recurrence], &gates);
     }
 
@@ -233,10 +233,10 @@ impl Bench {
             if !self.wants(&name) {
                 continue;
             }
-            let (a, b): (Vec<f32>, Vec<f32>) = (0..MOST).map(|i| (0.9 + 0.1 * unit(i), unit(!i))).unzip();
+            let (a, b): (Vec<f32>, Vec<f32>) = (0..MAX).map(|i| (0.9 + 0.1 * unit(i), unit(!i))).unzip();
             let scan = Scanner::cpu().scan(Recurrence);
             let rows = |len: usize| len / (BATCH * COLUMNS);
-            let mut of_loop = vec![0.0; MOST];
+            let mut of_loop = vec![0.0; MAX];
             let run = |len: usize, h: &mut [f32]| {
                 let len = rows(len) * BATCH * COLUMNS;
                 let shape = Axis::of(&[BATCH, rows(len), COLUMNS], axis).unwrap_or_else(|error| panic!("{error}"));
@@ -249,8 +249,8 @@ impl Bench {
                 axis_loop(axis, rows(len), black_box(&a[..len]), black_box(&b[..len]), black_box(&mut h[..len]));
             };
             let mut ours = of_loop.clone();
-            run(MOST, &mut ours);
-            by_loop(MOST, &mut of_loop);
+            run(MAX, &mut ours);
+            by_loop(MAX, &mut of_loop);
             if ours != of_loop {
                 self.failed = Some(format!("{name}: results differ"));
             }

@@ -2,9 +2,9 @@
 //! the gallery, a lexer with a table that is read at run time, rows and reversed scans, filters and expansions,
 //! reductions, and recurrences along an axis.
 //!
-//! The loop of a machine is that of its `step` and `emit`. That of another operator keeps a state, appends the input,
-//! and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all; the
-//! table has the ratio of the median times, above 1 where ours is the faster one. Before anything is timed, the
+//! The loop of a stepped operator is that of its `step` and `emit`. That of another operator keeps a state, appends the
+//! input, and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all;
+//! the table has the ratio of the median times, above 1 where ours is the faster one. Before anything is timed, the
 //! results are compared.
 //!
 //! ```console
@@ -35,7 +35,7 @@ use scan_tests::{
 
 /// Elements of an input.
 const LENGTHS: [usize; 4] = [64, 1_000, 100_000, 4_000_000];
-const MOST: usize = LENGTHS[LENGTHS.len() - 1];
+const MAX: usize = LENGTHS[LENGTHS.len() - 1];
 
 /// Calls are timed together that take at least this long.
 const BATCH: Duration = Duration::from_micros(100);
@@ -80,7 +80,7 @@ impl Visitor for Bench {
             rows.push((format!("{name}, any grouping"), scan().any_grouping()));
         }
         rows.retain(|(name, _)| self.wants(name));
-        let input = if rows.is_empty() { Vec::new() } else { Op::input(MOST) };
+        let input = if rows.is_empty() { Vec::new() } else { Op::input(MAX) };
         for (name, scan) in rows {
             self.flat(&name, scan, Op::new(), &input, |ours, loops| compare(ours, loops, Op::tolerance()));
         }
@@ -104,7 +104,7 @@ impl Bench {
     fn lexer(&mut self) -> Result<(), Box<dyn Error>> {
         let rules = include_str!("../../../examples/tokenizer/rust.automaton");
         let rows = automaton::Automaton::read(rules)?.rows;
-        let text: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MOST).collect();
+        let text: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MAX).collect();
         let lexer = || lexer::Lexer { rows: rows.clone() };
         if self.wants("lexer of a file") {
             let scan = Scanner::cpu().scan(lexer());
@@ -132,7 +132,7 @@ impl Bench {
 
     /// More exact sums beside the loop that adds in the type of the elements.
     fn sums(&mut self) {
-        let single: Vec<f32> = (0..MOST).map(|i| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5).collect();
+        let single: Vec<f32> = (0..MAX).map(|i| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5).collect();
         let double: Vec<f64> = single.iter().map(|&x| x.into()).collect();
         self.beside_sum("sum_in f64, beside a sum in f32", ops::sum_in::<f64, f32>(), &single, |a, b| a + b);
         self.beside_sum("compensated_sum, beside a sum in f32", ops::compensated_sum(), &single, |a, b| a + b);
@@ -163,7 +163,7 @@ impl Bench {
     fn lines(&mut self) {
         let unit = |i: usize| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5;
         let pair = |i: usize| Affine { a: 1.0 + 1e-7 * unit(!i), b: unit(i) };
-        let (sums, pairs): (Vec<f32>, Vec<Affine>) = (0..MOST).map(|i| (unit(i), pair(i))).unzip();
+        let (sums, pairs): (Vec<f32>, Vec<Affine>) = (0..MAX).map(|i| (unit(i), pair(i))).unzip();
         let then = |f: Affine, g: Affine| Affine { a: f.a * g.a, b: g.a * f.b + g.b };
         self.line("affine f32", compose, &pairs, then, usize::MAX, false);
         for (row, reversed) in [(usize::MAX, true), (1_000, false), (1_000, true), (8, false), (8, true)] {

@@ -231,7 +231,7 @@ fn line_up<'a, C: Case>(
             let mut prepared = None;
             let call: Call<'a, C::Item> = Box::new(move |buffers, len| {
                 let handle = match &mut prepared {
-                    Some((most, handle)) if *most >= len => handle,
+                    Some((max, handle)) if *max >= len => handle,
                     prepared => &mut prepared.insert((len, scan.on(&buffers.stream).rows(row).prepare(len)?)).1,
                 };
                 let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));

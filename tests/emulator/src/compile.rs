@@ -53,7 +53,7 @@ const CHECKED_BY_GCC: [&str; 2] = ["-fsanitize=bounds-strict,shift-exponent", "-
 const CHECKED_BY_CLANG: [&str; 1] = ["-fsanitize=array-bounds,shift-exponent"];
 
 /// The most sources in one call of the compiler.
-const MOST: usize = 24;
+const MAX: usize = 24;
 
 /// Sources that one core compiles, though another one may be idle: to start the compiler takes almost as long as to compile
 /// a source, and where tests run side by side no core is idle.
@@ -357,7 +357,7 @@ fn prelude(directory: &Path) -> Result<PathBuf, EmulatorError> {
 /// Compiles the units in batches, as many at a time as there are cores.
 fn compile_missing(units: &[&Unit], directory: &Path, prelude: &Path) -> Result<(), EmulatorError> {
     let workers = thread::available_parallelism().map_or(1, |cores| cores.get());
-    let size = units.len().div_ceil(workers).clamp(FEW, MOST);
+    let size = units.len().div_ceil(workers).clamp(FEW, MAX);
     let batches: Vec<&[&Unit]> = units.chunks(size).collect();
     let next = AtomicUsize::new(0);
     let work = || {
@@ -390,7 +390,7 @@ fn compile_batch(batch: &[&Unit], directory: &Path, prelude: &Path) -> Result<()
     }
     for (index, units) in batch.chunk_by(|a, b| a.translation.operator == b.translation.operator).enumerate() {
         let operator = &units[0].translation.operator;
-        text.push_str(&format!("namespace operator_{index} {{\nusing namespace ::emulator::machine;\n{operator}\n"));
+        text.push_str(&format!("namespace operator_{index} {{\nusing namespace ::emulator::intrinsics;\n{operator}\n"));
         // The operator's prelude leaves it to its user what a panic does.
         if operator.contains("void panic();") {
             text.push_str("void panic() { ::emulator::give_up(); }\n");

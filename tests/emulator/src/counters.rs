@@ -146,7 +146,7 @@ fn cycles(banks: Banks, accesses: &[(u32, u32, u32, BankAccess)]) -> (u64, u64) 
     for part in 0..widest.div_ceil(width) {
         // Where each thread takes several words, fewer threads are served together, one such group after the other.
         for share in 0..words as u32 {
-            let mut most = 0;
+            let mut max = 0;
             for group in 0..32_u32.div_ceil(banks.group) {
                 let mut wanted: Vec<u32> = Vec::new();
                 for &(_, _, lane, access) in accesses {
@@ -162,10 +162,10 @@ fn cycles(banks: Banks, accesses: &[(u32, u32, u32, BankAccess)]) -> (u64, u64) 
                 for word in wanted {
                     degree[(word % banks.banks) as usize] += 1;
                 }
-                most = degree.into_iter().max().unwrap_or(0).max(most);
+                max = degree.into_iter().max().unwrap_or(0).max(max);
             }
-            cycles += most;
-            without_conflicts += u64::from(most > 0);
+            cycles += max;
+            without_conflicts += u64::from(max > 0);
         }
     }
     (cycles, without_conflicts)

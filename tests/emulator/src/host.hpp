@@ -1,6 +1,6 @@
 // The host prelude: what generated kernels are compiled against where there is no GPU.
 //
-// Every access to global and shared memory, every barrier and every machine instruction becomes a call of the emulator
+// Every access to global and shared memory, every barrier and every intrinsic becomes a call of the emulator
 // through the table `host`. A kernel's own arithmetic, and the operator's, is compiled as it stands.
 
 #include <bit>
@@ -465,8 +465,8 @@ struct Argument<const Pointer<T>> : Argument<Pointer<T>> {};
   __builtin_unreachable();
 }
 
-// The machine instructions, as the kernels call them.
-namespace machine {
+// The intrinsics, as the kernels call them.
+namespace intrinsics {
 
 template <class T>
 T min(T a, T b) {
@@ -638,7 +638,7 @@ inline unsigned opaque_word(unsigned word) {
 
 // Tables are read by the operator, whose accesses to memory are compiled as they stand: it calls this before each.
 template <std::size_t BYTES, std::size_t ALIGNMENT>
-const void* machine_item(const void* item) {
+const void* intrinsic_item(const void* item) {
   host->item((std::uint64_t)item, BYTES);
   return item;
 }
@@ -647,7 +647,7 @@ void move_table(Table& table, Pointer<unsigned char> to) {
   table.items = (decltype(table.items))host->place(to.buffer, to.offset);
 }
 
-} // namespace machine
+} // namespace intrinsics
 } // namespace emulator
 
 // Where an index lies beyond the end of an array, the compiler's `-fsanitize=bounds` calls this function. What it hands over is laid out

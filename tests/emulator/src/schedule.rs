@@ -30,7 +30,7 @@ const LATE_ONCE_IN: usize = 512;
 
 /// Threads that all launches of the process together may have at once; a launch of more runs alone. A process has a
 /// limit of mappings, 65,530 on Linux unless it is raised, and a stack takes two.
-const MOST: usize = 16 * 1024;
+const MAX: usize = 16 * 1024;
 
 /// The stacks of the process.
 struct Stacks {
@@ -55,7 +55,7 @@ impl Reserved {
     /// Waits until there is room for a launch of `threads`.
     fn new(threads: usize) -> Self {
         let stacks = STACKS.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |stacks: &mut Stacks| stacks.threads > 0 && stacks.threads + threads > MOST;
+        let is_full = |stacks: &mut Stacks| stacks.threads > 0 && stacks.threads + threads > MAX;
         let mut stacks = ENDED.wait_while(stacks, is_full).unwrap_or_else(PoisonError::into_inner);
         stacks.threads += threads;
         let others = stacks.free.len().saturating_sub(threads);
@@ -72,7 +72,7 @@ impl Drop for Reserved {
         let mut stacks = STACKS.lock().unwrap_or_else(PoisonError::into_inner);
         stacks.threads -= self.threads;
         stacks.free.append(&mut self.free);
-        stacks.free.truncate(MOST);
+        stacks.free.truncate(MAX);
         ENDED.notify_all();
     }
 }

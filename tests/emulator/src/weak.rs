@@ -17,7 +17,7 @@ use super::{
 const REMEMBERED: usize = 6;
 
 /// How many loads are remembered; what one of more has seen is then what all see at least.
-const MOST_LOADS: usize = 64;
+const MAX_LOADS: usize = 64;
 
 /// Once in how many loads an older value is shown, where one may be.
 const STALE_ONCE_IN: usize = 3;
@@ -79,11 +79,11 @@ impl History {
                 oldest = number;
             }
         }
-        if self.loads.len() >= MOST_LOADS {
+        if self.loads.len() >= MAX_LOADS {
             // What this load will imply need not be remembered beside it.
             self.loads.retain(|&(who, time, number)| number > oldest || !is_known(who, time));
         }
-        if self.loads.len() >= MOST_LOADS {
+        if self.loads.len() >= MAX_LOADS {
             oldest = self.loads.drain(..).map(|(_, _, number)| number).fold(oldest, u64::max);
             self.stores.drain(..(oldest - self.first) as usize);
             self.first = oldest;

@@ -40,7 +40,7 @@ enum Kind { EVEN, ODD };
 union Bits { unsigned word; float number; };
 using Bytes = const unsigned char*;
 
-// A machine function is replaced, whatever its definition says.
+// An intrinsic is replaced, whatever its definition says.
 template <class T>
 __device__ __forceinline__ T shuffle_up(const T& value, unsigned delta) { asm volatile("trap;"); return value; }
 

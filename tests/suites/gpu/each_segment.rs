@@ -7,10 +7,10 @@ use scan_runtime::{
 use scan_tests::{
     each_segment,
     lifting::{self, Lifting, Mapping},
-    machines::{Coder, Mapped, mappings},
     operators::{bits, mixed},
     reference,
     segments::{HeadSource, Heads, PATTERNS, begins},
+    stepped::{Coder, Mapped, mappings},
 };
 
 use crate::{

@@ -358,8 +358,8 @@ fn out_of_memory() -> Outcome {
     let mut sums = more.clone();
     Scanner::cuda(0)?.scan(ops::sum::<u64>()).run_in_place(&mut sums)?;
     ensure(sums.last() == Some(&more.iter().sum()), || "in chunks".to_owned())?;
-    let most = Unreal { stream: stream.clone(), len: 512 * MIB };
-    let error = scan.on(&stream).run(&most).err();
+    let max = Unreal { stream: stream.clone(), len: 512 * MIB };
+    let error = scan.on(&stream).run(&max).err();
     ensure(matches!(error, Some(Error::OutOfDeviceMemory { .. })), || format!("{error:?}"))?;
     ensure(scan.run(&[1, 2, 3])? == [1, 3, 6], || "a small scan without memory".to_owned())?;
     drop(taken);

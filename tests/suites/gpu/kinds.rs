@@ -610,10 +610,10 @@ fn places(len: usize, count: usize) -> Vec<u64> {
 fn lengths() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    for (turn, most) in LENGTHS.into_iter().enumerate() {
-        let input: Vec<MapU32> = AffineU32::inputs(most, 3);
+    for (turn, max) in LENGTHS.into_iter().enumerate() {
+        let input: Vec<MapU32> = AffineU32::inputs(max, 3);
         let device_input = stream.clone_htod(&input)?;
-        let begins: Vec<bool> = (0..most).map(|i| i == 0 || i % 3_001 == 5).collect();
+        let begins: Vec<bool> = (0..max).map(|i| i == 0 || i % 3_001 == 5).collect();
         let flags = stream.clone_htod(&begins)?;
         let (reversed, restarts) = (turn % 2 == 1, turn % 3 == 1);
         let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
@@ -621,19 +621,19 @@ fn lengths() -> Outcome {
         let untouched = MapU32 { a: 9, b: 9 };
         let mut len = stream.clone_htod(&[0_u64])?;
         let handle = if restarts {
-            scan.on(&stream).by_flags(&flags).len_from(&len).with_total().prepare(most)?
+            scan.on(&stream).by_flags(&flags).len_from(&len).with_total().prepare(max)?
         } else {
-            scan.on(&stream).len_from(&len).with_total().prepare(most)?
+            scan.on(&stream).len_from(&len).with_total().prepare(max)?
         };
-        for told in [most / 2 + 1, 0, most, 1, most + 5, most / 3] {
+        for told in [max / 2 + 1, 0, max, 1, max + 5, max / 3] {
             stream.memcpy_htod(&[told as u64], &mut len)?;
-            let part = &input[..told.min(most)];
+            let part = &input[..told.min(max)];
             let begins = restarts.then_some(&begins[..part.len()]);
             let mut expected = reference::scan_as(&AffineU32, &spec, None, part, begins);
-            expected.resize(most, untouched);
+            expected.resize(max, untouched);
             let total = reference::total_as(&AffineU32, &spec, None, part, begins).or_else(|| AffineU32.identity());
             for prepared in [false, true] {
-                let mut output = stream.clone_htod(&vec![untouched; most])?;
+                let mut output = stream.clone_htod(&vec![untouched; max])?;
                 let mut found = stream.clone_htod(&[untouched])?;
                 let run = match prepared {
                     true => handle.len_from(&len),
@@ -641,26 +641,26 @@ fn lengths() -> Outcome {
                 };
                 let run = if restarts { run.by_flags(&flags) } else { run };
                 run.total_into(&mut found).run_into(&device_input, &mut output)?;
-                let what = || format!("{told} of {most} elements, prepared: {prepared}");
+                let what = || format!("{told} of {max} elements, prepared: {prepared}");
                 ensure(bits(&stream.clone_dtoh(&output)?) == bits(&expected), what)?;
                 ensure(stream.clone_dtoh(&found)?.first().copied() == total, || what() + ": the total")?;
             }
             let (firsts, seconds): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
             let (firsts, seconds) = (stream.clone_htod(&firsts)?, stream.clone_htod(&seconds)?);
-            let mut outputs = (stream.clone_htod(&vec![9_u32; most])?, stream.clone_htod(&vec![9_u32; most])?);
+            let mut outputs = (stream.clone_htod(&vec![9_u32; max])?, stream.clone_htod(&vec![9_u32; max])?);
             let run = scan.on(&stream).len_from(&len);
             let run = if restarts { run.by_flags(&flags) } else { run };
             run.run_into((&firsts, &seconds), (&mut outputs.0, &mut outputs.1))?;
             let found = stream.clone_dtoh(&outputs.0)?.into_iter().zip(stream.clone_dtoh(&outputs.1)?);
             let found: Vec<MapU32> = found.map(|(a, b)| MapU32 { a, b }).collect();
-            ensure(found == expected, || format!("{told} of {most} by columns"))?;
+            ensure(found == expected, || format!("{told} of {max} by columns"))?;
             let mut buffer = stream.clone_htod(&input)?;
             let run = scan.on(&stream).len_from(&len);
             let run = if restarts { run.by_flags(&flags) } else { run };
             run.run_in_place(&mut buffer)?;
             expected.truncate(part.len());
             expected.extend(&input[part.len()..]);
-            ensure(bits(&stream.clone_dtoh(&buffer)?) == bits(&expected), || format!("{told} of {most} in place"))?;
+            ensure(bits(&stream.clone_dtoh(&buffer)?) == bits(&expected), || format!("{told} of {max} in place"))?;
         }
         let refused = scan.on(&stream).len_from(&len).run(&device_input);
         ensure(matches!(refused, Err(Error::LengthOnDevice)), || "a new output".to_owned())?;

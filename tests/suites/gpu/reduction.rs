@@ -169,7 +169,7 @@ fn from_the_right() -> Outcome {
             let ours = registers.iter().fold(scanner.reduce(Register).reverse(), |reduce, value| reduce.init(*value));
             let expected = host.iter().rev().fold(start, |register, x| Register.step(register, *x));
             let found = stream.clone_dtoh(&ours.on(&stream).run(&input)?)?;
-            ensure(found == [Register.project(expected)], || what("a machine"))?;
+            ensure(found == [Register.project(expected)], || what("a stepped operator"))?;
         }
     }
     Ok(())

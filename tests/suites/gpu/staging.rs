@@ -312,7 +312,7 @@ fn progress() -> Outcome {
     let flags: Vec<bool> = (0..LEN).map(|at| at % 30_000 == 0).collect();
     let chunks =
         |bytes: usize| Scanner::builder().device(0).staging(Staging::default().with_chunk_bytes(bytes)).build();
-    for (scanner, least) in [(chunks(100_000)?, 8), (chunks(usize::MAX)?, 1), (Scanner::cpu(), 1)] {
+    for (scanner, min) in [(chunks(100_000)?, 8), (chunks(usize::MAX)?, 1), (Scanner::cpu(), 1)] {
         let reports = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&reports);
         let scan = scanner.scan(PolynomialHash).with_progress(move |progress| {
@@ -325,7 +325,7 @@ fn progress() -> Outcome {
             let ascends =
                 reports.windows(2).all(|pair| pair[0].0 < pair[1].0) && reports.iter().all(|(_, of)| *of == LEN);
             let all = reports.last().is_some_and(|(done, _)| *done == LEN);
-            let many = if least == 1 { reports.len() == 1 } else { reports.len() >= least };
+            let many = if min == 1 { reports.len() == 1 } else { reports.len() >= min };
             ensure(ascends && all && many, || format!("{what}: {reports:?}"))
         };
         scan.run(&input)?;

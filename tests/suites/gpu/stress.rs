@@ -214,8 +214,8 @@ fn runs<Op: TestOperator>(stress: Stress) -> Outcome {
     let streams = [context.new_stream()?, context.new_stream()?];
     let case = Case::<Op>::shared();
     // Long enough for many tiles, short enough to be looked at a thousand times.
-    let most = scan::<Op>(&scanner, 0, stress).plan()?.longest().max_len;
-    let length = |bytes: u64| (bytes / size_of::<Op::Item>() as u64).min(most) as usize;
+    let max = scan::<Op>(&scanner, 0, stress).plan()?.longest().max_len;
+    let length = |bytes: u64| (bytes / size_of::<Op::Item>() as u64).min(max) as usize;
     let lengths = [length(1 << 20), length(300_007)];
     let inputs: Vec<CudaSlice<Op::Item>> =
         (0..2).map(|which| streams[which].clone_htod(case.input(lengths[which]))).collect::<Result<_, _>>()?;

@@ -15,10 +15,10 @@ use scan_runtime::{
 };
 use scan_tests::{
     lifting::{self, Lifting},
-    machines::Coder,
     nccl::{Communicator, Communicators},
     operators::{COVERS, Interval, Joined, Span, bits, mixed},
     reference::WAYS,
+    stepped::Coder,
 };
 
 use crate::{Outcome, Trials, ensure};

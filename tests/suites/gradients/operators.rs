@@ -146,7 +146,7 @@ impl ScanOp for Recurrence {
     }
 }
 
-/// A machine with parameters, whose outputs are made of the carry before and of the input.
+/// A stepped operator with parameters, whose outputs are made of the carry before and of the input.
 #[derive(Clone, Copy)]
 pub(crate) struct Decay {
     pub(crate) rate: f64,

@@ -12,10 +12,10 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Module},
     extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    machines::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::WAYS,
+    stepped::Coder,
 };
 
 /// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks.
@@ -511,7 +511,7 @@ fn initial_values_and_totals_of_each_column_match_the_reference() {
             result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
         }
     }
-    // A machine, whose carry is no state.
+    // A stepped operator, whose carry is no state.
     for (kind, with_values) in [(ScanKind::Inclusive, true), (ScanKind::Exclusive, false)] {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let spec = if with_values { spec.with_initial_values() } else { spec };
@@ -549,11 +549,11 @@ fn planted_faults_of_values_are_found() {
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
-/// A ring of statuses that is too short, and laps that are not told apart.
+/// A ring of statuses that is too short, and one without generations.
 #[test]
 fn planted_faults_of_the_ring_are_found() {
     let changes =
-        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (tile_row >> ring.log) + 1;", "return 1;")];
+        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (row >> ring.log) + 1;", "return 1;")];
     let program = program::<Interval>((64, 2, 2, 16, 3), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
         let shapes = [(vec![400, 32], 0), (vec![2, 300, 32], 1)];
@@ -622,7 +622,10 @@ fn planted_faults_are_found() {
         ),
         ("(count - begin < each ? count - begin : each)", "1"),
         ("each == 1 ? count : (count + each - 1) / each", "count"),
-        ("while (status_of(loaded, &words, epoch) != lap)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
+        (
+            "while (status_of(loaded, &words, epoch) != generation)",
+            "while (status_of(loaded, &words, epoch) == STATUSES)",
+        ),
         ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
         ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
         ("each = (count + thread.down - 1) / thread.down", "each = 1"),

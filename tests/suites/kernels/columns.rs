@@ -11,11 +11,11 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    machines::{Appending, Coder},
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
+    stepped::{Appending, Coder},
     strategies,
 };
 

@@ -12,10 +12,10 @@ use scan_tests::{
     extent::compiled,
     items::{Leading, stamp},
     lifting::{INITIAL_VALUE, Lifting, Narrow, inputs},
-    machines::{Appending, Coder, Page, ReaderFromEnd, numbers},
     operators::mixed,
     reference::WAYS,
     segments::Heads,
+    stepped::{Appending, Coder, Page, ReaderFromEnd, numbers},
     strategies,
 };
 
@@ -66,7 +66,7 @@ fn operators_of_operators_match_the_reference() {
 }
 
 /// The exclusive result beside the inclusive one: of an operator that does not commute, of one that appends, of one with
-/// parameters, and of a machine that emits; in one array and in two.
+/// parameters, and of a stepped operator that emits; in one array and in two.
 #[test]
 fn exclusive_and_inclusive_results_match_the_reference() {
     by_strategies(&ops::with_exclusive(ops::flip(Lifting)), INITIAL_VALUE, inputs, 0, true);
@@ -147,7 +147,7 @@ fn exclusive_and_inclusive_results_without_an_identity_match_the_reference() {
 }
 
 /// Where keys change the operator begins anew: one that does not commute, one that appends, one with parameters, and
-/// machines, also one that folds from the end of a part.
+/// stepped operators, also one that folds from the end of a part.
 #[test]
 fn scans_of_keys_and_values_match_the_reference() {
     let key = |key: u64| key as u16;
@@ -204,8 +204,8 @@ fn recurrences_and_gradients_match_the_reference() {
     by_strategies(&ops::matrix_recurrence::<u32, 2>().gradient(), [9, 1], adjoints, 3, true);
 }
 
-/// Aggregates of a machine, and of an operator that has two orders of operands in a reversed scan; and carries that
-/// follow from them.
+/// Aggregates of a stepped operator, and of an operator that has two orders of operands in a reversed scan; and carries
+/// that follow from them.
 #[test]
 fn aggregates_and_what_follows_from_them_match_the_reference() {
     let state = |x| Coder.lift(x);

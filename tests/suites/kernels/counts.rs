@@ -160,7 +160,7 @@ fn counted_cost_of_groups_is_that_of_their_formula() {
     }
 }
 
-/// Look-ahead whose look-ahead warps take turns.
+/// Look-ahead whose look-ahead warps work round-robin.
 #[test]
 fn counted_cost_of_several_look_ahead_warps_is_that_of_their_formula() {
     let programs = WAYS.map(|(kind, with_initial_value)| {
@@ -200,7 +200,7 @@ fn counted_cost_of_look_back_is_within_its_bounds() {
     let program = program::<ops::Sum<i32>>(strategy, WAYS[0], 32, None);
     let input: Vec<i32> = vec![1; 100 * 32];
     let bound = program.plan.cost(3_200).unwrap().applications();
-    assert!(bound.least < bound.most);
+    assert!(bound.min < bound.max);
     let applications = |resident| {
         let run = program.verify(&Emulator::new(3).resident_blocks(resident), &input).unwrap();
         run.counters.applications()

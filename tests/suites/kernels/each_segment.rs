@@ -9,10 +9,10 @@ use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
     lifting::{self, Mapping},
-    machines::{Appending, Coder, Mapped, mappings},
     operators::{COVERS, Span, mixed},
     planted::{Change, each_is_found},
     segments::{Heads, PATTERNS, Restart, begins, fit, places},
+    stepped::{Appending, Coder, Mapped, mappings},
     strategies,
 };
 
@@ -227,7 +227,7 @@ fn maps(heads: &Heads) -> Vec<Mapping> {
 }
 
 #[test]
-fn appending_operators_and_machines_match_the_reference() {
+fn appending_operators_and_stepped_operators_match_the_reference() {
     let lifted = |heads: &Heads| lifting::inputs(heads.begins.len());
     each_shape(&Appending, (0, 4), lifting::INITIAL_VALUE, &lifted, &maps, &|emulator| emulator);
     each_shape(&Coder, (1, 4), 77, &lifted, &registers, &|emulator| emulator);
@@ -267,8 +267,8 @@ fn planted_faults_are_found() {
             each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
         }
     }
-    // A machine's run goes on from what its segment began with.
-    let of_machines: [Change<'_>; 1] =
+    // A stepped operator's run goes on from what its segment began with.
+    let of_stepped_operators: [Change<'_>; 1] =
         [("i + 2 * HEAD_DISTANCE, low, high) - 1", "i + 2 * HEAD_DISTANCE, low, high) - 2")];
     for overrides in &shapes {
         let spec = ScanSpec::inclusive().with_segments(KINDS[1].clone()).with_initial_values();
@@ -277,7 +277,8 @@ fn planted_faults_are_found() {
         let is_found = |program: &Program<Mapped>| {
             (0..28).any(|turn| verify(program, turn, &input, &registers, &|emulator| emulator).is_err())
         };
-        each_is_found(&program, &of_machines, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+        each_is_found(&program, &of_stepped_operators, is_found)
+            .unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     }
 }
 

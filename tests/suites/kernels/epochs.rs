@@ -303,7 +303,7 @@ fn the_last_launches_of_a_cycle_clear_unpublished_statuses() {
     }
 }
 
-/// Epochs of scans along an axis, whose statuses tell laps of a ring.
+/// Epochs of scans along an axis, whose statuses have generations of a ring.
 const CYCLE_OF_COLUMNS: u32 = 1 << 22;
 
 fn check_cleared_for_columns(program: &ColumnsProgram<Interval>, axis: &Axis) -> Result<(), String> {

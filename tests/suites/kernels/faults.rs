@@ -221,7 +221,7 @@ fn a_barrier_that_not_all_threads_reach_is_found() {
 fn a_shuffle_that_not_all_lanes_reach_is_found() {
     let program =
         program_of(BlockScan::of(Network::WarpShuffle), Carry::ReduceThenScan, ScanKind::Inclusive, false, 32);
-    let from = "prefix = scan_warp(op, prefix, lane, values, marks);";
+    let from = "prefix = scan_warp(op, prefix, lane, values, mask);";
     let program = plant(program, from, &format!("if (lane < values) {{ {from} }}"));
     // The last tile is not full.
     assert_faults(&program, |kind| matches!(kind, FaultKind::Warp { .. } | FaultKind::Barrier { .. }));

@@ -19,13 +19,13 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    machines::Coder,
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
     run_lengths::RunLengths,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
     several::{Pairs, Post, Splitter, Spreader},
+    stepped::Coder,
     strategies,
 };
 

@@ -174,7 +174,7 @@ fn empty_segments_have_the_results_of_their_own_initial_values() {
             lasts_into(source, &spec, |_| ()).unwrap_or_else(|error| panic!("{error}"));
         }
     }
-    // Of a machine, whose values are carries, and where no element is.
+    // Of a stepped operator, whose values are carries, and where no element is.
     let spec = ScanSpec::inclusive().with_arrays(Arrays::One, Arrays::PerField).with_initial_values();
     let heads = Heads { begins: Vec::new(), source: HeadSource::Offsets(vec![0; 71]) };
     let program = LastResultsProgram::with_spec(&Register, &spec, &heads, THREADS).unwrap();

@@ -11,9 +11,9 @@ use scan_tests::{
     emulated::{Emulator, Program},
     extent::compiled,
     lifting::{INITIAL_VALUE, inputs},
-    machines::Appending,
     operators::{BitProduct, Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
+    stepped::Appending,
     strategies::IN_REGISTERS,
 };
 
@@ -78,7 +78,7 @@ fn intervals_match_the_reference() {
 }
 
 #[test]
-fn appending_operators_and_machines_match_the_reference() {
+fn appending_operators_and_stepped_operators_match_the_reference() {
     verify(programs(Appending, 80, INITIAL_VALUE), inputs, |emulator| emulator).unwrap();
     let taken = |length| (0..length).map(|i| i % 3 > 0 || i % 7 == 2).collect();
     verify(programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();
@@ -95,7 +95,7 @@ fn applications_are_within_the_planned_cost() {
         let emulated = program.verify(&Emulator::new(7), &spans(length)).unwrap();
         let (found, expected) =
             (emulated.counters.applications(), program.plan.cost(length as u64).unwrap().applications());
-        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
+        assert!((expected.min..=expected.max).contains(&found), "{found}, where {expected:?}: {}", program.plan);
     }
 }
 
@@ -127,7 +127,7 @@ fn planted_faults_are_found() {
 #[test]
 fn threads_behind_the_last_run_write_no_unit() {
     let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
-    overrides.written_out = Some(u32::MAX);
+    overrides.inlined = Some(u32::MAX);
     let program = Program::of(BitProduct, &ScanSpec::inclusive(), None, &overrides).unwrap();
     assert!(program.source.text.contains(APART) && program.source.text.contains("in_units"));
     let verify = |program: &Program<BitProduct>| {

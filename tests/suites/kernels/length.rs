@@ -8,11 +8,11 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, o
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
     extent::compiled,
-    machines::Coder,
     operators::{AffineU32, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
+    stepped::Coder,
     strategies,
 };
 
@@ -50,26 +50,26 @@ fn program<Op: TestOperator>(overrides: &Overrides, index: usize) -> Result<Prog
 /// Several lengths, one after the other.
 fn verify<Op: TestOperator>(program: &Program<Op>, index: usize) -> Result<(), EmulatorError> {
     let tile = program.plan.tile as usize;
-    let most = (4 * tile + 5).min(program.plan.max_len as usize);
-    let begins = begins(PATTERNS[index % PATTERNS.len()], most, tile);
+    let max = (4 * tile + 5).min(program.plan.max_len as usize);
+    let begins = begins(PATTERNS[index % PATTERNS.len()], max, tile);
     let head_source = (index % 3 == 1).then_some(index % HEAD_SOURCES);
     let program = match head_source {
         Some(head_source) => program.with_heads(Heads::new(head_source, &begins)),
         None => program.clone(),
     };
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-    for (run, told) in [0, 1, tile, 2 * tile + 7, most, most + 3, tile - 1, 0].into_iter().enumerate() {
+    for (run, told) in [0, 1, tile, 2 * tile + 7, max, max + 3, tile - 1, 0].into_iter().enumerate() {
         let emulator = Emulator::new(mixed((index + run) as u64));
         let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
         let offsets = [(0, 0), (3, 3), (1, 2)][(index + run) % 3];
-        program.verify_length(&emulator, &inputs::<Op>(most), offsets, (told as u64, told as u64))?;
+        program.verify_length(&emulator, &inputs::<Op>(max), offsets, (told as u64, told as u64))?;
     }
     // None of the one tile that is launched for: no other block can give the total.
     let program = match head_source {
-        Some(head_source) => program.with_heads(Heads::new(head_source, &begins[..tile.min(most)])),
+        Some(head_source) => program.with_heads(Heads::new(head_source, &begins[..tile.min(max)])),
         None => program,
     };
-    program.verify_length(&Emulator::new(1), &inputs::<Op>(tile.min(most)), (0, 0), (0, 0))
+    program.verify_length(&Emulator::new(1), &inputs::<Op>(tile.min(max)), (0, 0), (0, 0))
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn every_carry_with_length_on_device_matches_the_reference() {
     }
 }
 
-/// The total of no elements is the start of a machine.
+/// The total of no elements is the start of a stepped operator.
 #[test]
-fn machines_with_length_on_device_match_the_reference() {
+fn stepped_operators_with_length_on_device_match_the_reference() {
     for overrides in [overrides_of(SHAPES[0]), Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(32)] {
         let spec = ScanSpec::inclusive().with_total().with_length_on_device();
         let program = Program::with_limits(Coder, &spec, None, &limits(), &overrides).unwrap();

@@ -159,7 +159,7 @@ fn planted_faults_of_aggregates_are_found() {
         ("any_flag(mask) ? PREFIX : AGGREGATE", "PREFIX"),
         ("mask_from(ballot_heads(warp_place < warps, has_head), span.first_warp)", "0"),
         ("has_head ? aggregates.state[k] :", "false ? aggregates.state[k] :"),
-        ("any_head = either(any_head, has_head);", ""),
+        ("any_head = or_flags(any_head, has_head);", ""),
         ("    any_head = aggregates.has_head[0];\n", ""),
         ("window_head(folding_warp, lane * STATUSES_PER_LANE + k)", "window_head(folding_warp, k * WARP + lane)"),
         ("warp_head(at, team_warp - 1)", "false"),

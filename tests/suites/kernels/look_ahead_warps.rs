@@ -8,10 +8,10 @@ use scan_tests::{
     climb::climb_in_every_place,
     emulated::{Emulator, Program},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{Appending, Coder},
     operators::{Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
     reference::WAYS,
+    stepped::{Appending, Coder},
 };
 
 use super::look_ahead::{Shape, limits, overrides_of};
@@ -41,9 +41,9 @@ fn intervals_match_the_reference() {
     .unwrap();
 }
 
-/// Operators that append inputs, and machines, forwards and reversed, with a total.
+/// Stepped operators, and operators that append inputs, forwards and reversed, with a total.
 #[test]
-fn appending_operators_and_machines_match_the_reference() {
+fn appending_operators_and_stepped_operators_match_the_reference() {
     fn scan<Op: ScanOp<Input = Narrow>>(op: Op, spec: &ScanSpec, initial: Option<Op::Carry>, overrides: &Overrides)
     where
         Op::Output: std::fmt::Debug,

@@ -31,10 +31,10 @@ fn overrides(index: usize, cell: &Cell) -> Overrides {
 
 fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Result<(), EmulatorError> {
     let tile = program.plan.tile as usize;
-    let most = program.plan.max_len as usize;
+    let max = program.plan.max_len as usize;
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
     for (run, len) in [1, 3 * tile + 6, 2 * tile].into_iter().enumerate() {
-        let len = len.min(most);
+        let len = len.min(max);
         let input = Op::inputs(len, (index + run) as u64);
         let emulator = Emulator::new(mixed((index + run) as u64));
         let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });

@@ -66,9 +66,9 @@ fn many_ranges_match_the_reference() {
     }
 }
 
-/// A machine, whose carry is not an element.
+/// A stepped operator, whose carry is not an element.
 #[test]
-fn a_machine_reads_each_range_from_its_start() {
+fn a_stepped_operator_reads_each_range_from_its_start() {
     for spec in starts() {
         verify(Register, &spec, (1_300, 20), inputs::<AffineU32>, |k| mixed(k) as u32);
     }

@@ -98,8 +98,8 @@ fn planted_faults_of_networks_are_found() {
 #[test]
 fn planted_faults_of_warps_and_runs_are_found() {
     let changes = [
-        ("lane < count && !any_among(marks, lane, stride)", "lane < count"),
-        ("warp > 0 && !any_among(marks, lane, lane + 1)", "warp > 0"),
+        ("lane < count && !any_among(mask, lane, stride)", "lane < count"),
+        ("warp > 0 && !any_among(mask, lane, lane + 1)", "warp > 0"),
         (">> (WARP - stride)", ">> (WARP - stride + 1)"),
         ("is_head(heads, i) ? State(x[i]) :", "false ? State(x[i]) :"),
         (" && !is_head(heads, i)", ""),
@@ -192,12 +192,12 @@ fn planted_faults_in_registers_are_found() {
     };
     let look_back = shape(Carry::LookBack, 64, 3, 1);
     let flags = [
-        (" && !any_among(marks, lane, stride)", ""),
-        (" && !any_among(marks_of_warps, lane, stride)", ""),
-        ("head_in_warp = any_before(marks, lane);", "head_in_warp = false;"),
-        ("head_in_warp || any_before(marks_of_warps, warp)", "head_in_warp"),
+        (" && !any_among(mask, lane, stride)", ""),
+        (" && !any_among(mask_of_warps, lane, stride)", ""),
+        ("head_in_warp = any_before(mask, lane);", "head_in_warp = false;"),
+        ("head_in_warp || any_before(mask_of_warps, warp)", "head_in_warp"),
         ("head_in_warp || any_before(", "any_before("),
-        ("restarts.anywhere = any_flag(marks_of_warps);", "restarts.anywhere = false;"),
+        ("restarts.anywhere = any_flag(mask_of_warps);", "restarts.anywhere = false;"),
         ("prefix_of_tile.any && !tile.restarts.before", "prefix_of_tile.any"),
         ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
         ("(1u << RUN % WARP) - 1", "0xffffffff"),

@@ -85,7 +85,7 @@ fn slices(kinds: &mut Kinds) {
         })?;
         Ok(())
     });
-    kinds.add("device_machine", "an operator with carries of its own, run_into_with_total(…)", |calls| {
+    kinds.add("device_stepped", "an operator with carries of its own, run_into_with_total(…)", |calls| {
         let on = OnStream::new()?;
         let scan = on.scanner.scan(scan_runtime::gallery::automaton::Lexer);
         let text = vec![b'"'; MANY];

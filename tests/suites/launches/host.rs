@@ -107,7 +107,7 @@ fn slices(kinds: &mut Kinds) {
         let (scan, input) = (scanner()?.scan(weighted()), vec![3; FEW]);
         calls.twice(|| scan.run(&input))
     });
-    kinds.add("host_machine", "an operator with carries of its own, run_with_total(&input)", |calls| {
+    kinds.add("host_stepped", "an operator with carries of its own, run_with_total(&input)", |calls| {
         let (scan, input) = (scanner()?.scan(scan_runtime::gallery::automaton::Lexer), vec![b'"'; FEW]);
         let expected = (input.clone(), input.last().copied());
         calls.gives(&expected, || scan.with_total().run(&input))

@@ -9,7 +9,7 @@ use scan_runtime::{
 use scan_tests::{
     columns::Recurrence,
     lifting::{Wide, inputs},
-    machines::Emitter,
+    stepped::Emitter,
 };
 
 use crate::kinds::{FEW, Kinds, OnStream, floats, scanner};

@@ -53,7 +53,7 @@ fn the_comparison_finds_planted_mistakes() {
     suite.combine(smaller, 0);
     suite.lift(language::invariants::MODULUS, 0);
     // The remainder by a reciprocal may be the divisor too large.
-    suite.mutate("return most >= b ? most - b : most;", "return most;");
+    suite.mutate("return rest >= b ? rest - b : rest;", "return rest;");
     suite.mutate("Repr(Bits(a.value) + Bits(b.value))", "Repr(Bits(a.value) + Bits(b.value) % 128)");
     // Ties away from zero, to zero.
     suite.mutate("0xfff + (rest >> 13 & 1)", "0x1000");

@@ -438,7 +438,7 @@ fn folds_that_overflow_are_skipped_and_counted() {
     assert_eq!((report.overflowed, report.overflow), (0, None));
 }
 
-/// Of a machine, whose step a loop takes and whose part is applied.
+/// Of a stepped operator, whose step a loop takes and whose part is applied.
 #[test]
 fn overflow_of_a_carry_is_left_out_and_counted() {
     /// The laws of `combine` hold here, and one of `apply` is left out.
@@ -577,9 +577,9 @@ fn the_text_of_a_failure_with_lift() {
 
 // ---- what is said twice ------------------------------------------------------
 
-/// A machine over `c ↦ a·c + b`, one of whose functions is wrong: 0 for none of them.
+/// A stepped operator over `c ↦ a·c + b`, one of whose functions is wrong: 0 for none of them.
 #[derive(Clone, Copy, Debug)]
-struct Machine<const WRONG: u32>;
+struct Stepped<const WRONG: u32>;
 
 const APPEND: u32 = 1;
 const STEP: u32 = 2;
@@ -587,7 +587,7 @@ const ORDER: u32 = 3;
 const PREPEND: u32 = 4;
 
 #[scan_op]
-impl<const WRONG: u32> ScanOp for Machine<WRONG> {
+impl<const WRONG: u32> ScanOp for Stepped<WRONG> {
     type Input = u32;
     type State = [u32; 2];
     type Carry = u32;
@@ -630,7 +630,8 @@ impl<const WRONG: u32> ScanOp for Machine<WRONG> {
     }
 }
 
-/// A machine whose step and outputs are one function. `WRONG` says whether its carry differs from that of `apply`.
+/// A stepped operator whose step and outputs are one function. `WRONG` says whether its carry differs from that of
+/// `apply`.
 #[derive(Clone, Copy, Debug)]
 struct Advancing<const WRONG: bool>;
 
@@ -653,7 +654,7 @@ impl<const WRONG: bool> ScanOp for Advancing<WRONG> {
 }
 
 #[test]
-fn the_carry_of_a_machine_that_advances_agrees_with_apply() {
+fn the_carry_of_a_stepped_operator_that_advances_agrees_with_apply() {
     laws::check(&Advancing::<false>, [1, 2, 3, 5, 8]).unwrap();
     disagrees(&Advancing::<true>, Law::Step, Hint::OtherStep);
 }
@@ -667,15 +668,15 @@ fn disagrees<Op: ScanOp<Input = u32>>(op: &Op, law: Law, hint: Hint) -> String {
 
 #[test]
 fn append_prepend_and_step_agree_with_combine() {
-    let report = laws::check(&Machine::<0>, [1, 2, 3, 5, 8]).unwrap();
+    let report = laws::check(&Stepped::<0>, [1, 2, 3, 5, 8]).unwrap();
     assert!(report.appended >= 1800 && report.carried >= 2000, "{report}");
-    let text = disagrees(&Machine::<APPEND>, Law::Append, Hint::OtherAppend);
+    let text = disagrees(&Stepped::<APPEND>, Law::Append, Hint::OtherAppend);
     assert!(text.contains("append(s, x) ≠ combine(s, lift(x))") && text.contains("x = "), "{text}");
-    let text = disagrees(&Machine::<PREPEND>, Law::Prepend, Hint::OtherPrepend);
+    let text = disagrees(&Stepped::<PREPEND>, Law::Prepend, Hint::OtherPrepend);
     assert!(text.contains("prepend(x, s) ≠ combine(lift(x), s)") && text.contains("s = "), "{text}");
-    let text = disagrees(&Machine::<STEP>, Law::Step, Hint::OtherStep);
+    let text = disagrees(&Stepped::<STEP>, Law::Step, Hint::OtherStep);
     assert!(text.contains("step(c, x) ≠ apply(lift(x), c)") && text.contains("c = 7, its start"), "{text}");
-    disagrees(&Machine::<ORDER>, Law::Apply, Hint::AppliedBackwards);
+    disagrees(&Stepped::<ORDER>, Law::Apply, Hint::AppliedBackwards);
 }
 
 /// The identity of a monoid that does not act: it changes nothing in `combine`, and moves the carry.

@@ -14,7 +14,7 @@ use loom::{
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found},
-    machine::{Packet, take_number},
+    intrinsics::{Packet, take_number},
     status::{AGGREGATE, EMPTY, EPOCHS, Interval, TileStatus},
 };
 

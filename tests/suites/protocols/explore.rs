@@ -15,7 +15,7 @@ use loom::model::Builder;
 use scan_tests::extent::is_long;
 
 /// Branches of one execution: choices of a thread, or of what a load sees. One that has more does not end.
-const MOST_BRANCHES: usize = 4_000;
+const MAX_BRANCHES: usize = 4_000;
 
 thread_local! {
     /// Vain polls of a wait after which an execution is not explored further. Threads of loom share it: they are
@@ -86,7 +86,7 @@ pub(crate) fn every_order(switches: Switches, model: impl Fn() + Send + Sync + '
     builder.preemption_bound = switches.bound();
     // A switch after a vain poll does not count: a thread that must wait does not use up the switches.
     PATIENCE.set(if builder.preemption_bound.is_some() { 2 } else { 1 });
-    builder.max_branches = MOST_BRANCHES;
+    builder.max_branches = MAX_BRANCHES;
     builder.check(move || {
         counted.fetch_add(1, Relaxed);
         model();

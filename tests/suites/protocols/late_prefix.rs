@@ -26,7 +26,7 @@ use loom::{
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found, poll_again},
-    machine::Memory,
+    intrinsics::Memory,
     status::{Interval, PREFIX, TileStatus},
 };
 

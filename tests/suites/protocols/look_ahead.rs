@@ -16,7 +16,7 @@ use loom::thread;
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found, poll_again},
-    machine::{Barrier, Memory},
+    intrinsics::{Barrier, Memory},
     status::{AGGREGATE, EMPTY, Interval, Loaded, TileStatus, status_of},
 };
 
@@ -167,15 +167,15 @@ fn block<const STAGES: usize, const TILES: usize>(fault: Fault) {
 }
 
 /// Stages that one team needs: two for each, and one that is filled meanwhile.
-const LEAST_STAGES: usize = 2 * TEAMS + 1;
+const MIN_STAGES: usize = 2 * TEAMS + 1;
 
 /// Tiles of which the last one uses a stage again: the place of its prefix has been written before.
-const TILES: usize = LEAST_STAGES + 1;
+const TILES: usize = MIN_STAGES + 1;
 
 #[test]
 fn each_warp_reads_the_prefix_of_its_tile() {
     // With two switches it takes longer than minutes.
-    every_order(Switches::Bounded(1, 1), || block::<LEAST_STAGES, TILES>(Fault::None));
+    every_order(Switches::Bounded(1, 1), || block::<MIN_STAGES, TILES>(Fault::None));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn faults_are_found() {
     // A place that is read too early, or written, has the old value or is read while it is written.
     let found = |fault| {
         let wrong = [Wrong::Race, Wrong::Value];
-        is_found(wrong, Switches::Bounded(1, 2), move || block::<LEAST_STAGES, TILES>(fault));
+        is_found(wrong, Switches::Bounded(1, 2), move || block::<MIN_STAGES, TILES>(fault));
     };
     found(Fault::DrainedBeforeReading);
     found(Fault::OneArrivesForAll);
@@ -197,7 +197,7 @@ fn faults_are_found() {
 /// With one stage less, a team that publishes the next tile before it scans this one waits for ever.
 #[test]
 fn one_stage_less_is_found() {
-    is_found(Wrong::Hang, Switches::Bounded(1, 2), || block::<{ LEAST_STAGES - 1 }, TILES>(Fault::None));
+    is_found(Wrong::Hang, Switches::Bounded(1, 2), || block::<{ MIN_STAGES - 1 }, TILES>(Fault::None));
 }
 
 /// Statuses of several blocks, which the look-ahead warp of each folds in the order of the tiles.
@@ -337,7 +337,7 @@ mod lanes {
     /// No tile of the same stage can be published before the lanes have met: that takes a prefix of the next iteration.
     #[test]
     fn lanes_that_part_wait_for_the_right_phase() {
-        every_order(Switches::Bounded(1, 2), block::<LEAST_STAGES>);
-        is_found(Wrong::Hang, Switches::Bounded(1, 2), block::<{ LEAST_STAGES - 1 }>);
+        every_order(Switches::Bounded(1, 2), block::<MIN_STAGES>);
+        is_found(Wrong::Hang, Switches::Bounded(1, 2), block::<{ MIN_STAGES - 1 }>);
     }
 }

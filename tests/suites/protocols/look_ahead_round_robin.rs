@@ -13,7 +13,7 @@ use loom::thread;
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found},
-    machine::{Barrier, Memory},
+    intrinsics::{Barrier, Memory},
     status::{AGGREGATE, Interval, TileStatus},
 };
 

@@ -11,7 +11,7 @@ use loom::{sync::atomic::AtomicU64, thread};
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found},
-    machine::{Memory, take_number},
+    intrinsics::{Memory, take_number},
     status::{AGGREGATE, EMPTY, Interval, TileStatus},
 };
 

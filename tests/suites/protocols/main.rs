@@ -10,12 +10,12 @@
 mod epochs;
 mod explore;
 mod groups;
+mod intrinsics;
 mod late_prefix;
 mod look_ahead;
 mod look_ahead_round_robin;
 mod look_at_all;
 mod look_back;
-mod machine;
 mod ring_of_rows;
 mod stand_in;
 mod status;

@@ -1,7 +1,7 @@
 //! Statuses of scans along an axis. Models `templates/kernel/columns/carry.cu.tera` and the loop of
-//! `templates/kernel/columns/kernel.cu.tera`: rows of tiles take turns in a ring of statuses, which tell in which lap
-//! they were published. Nothing but the length of the ring keeps a status from being overwritten before it has been
-//! read.
+//! `templates/kernel/columns/kernel.cu.tera`: rows of tiles use a ring of statuses again and again, and a status has
+//! the number of its generation. Nothing but the length of the ring keeps a status from being overwritten before it has
+//! been read.
 //!
 //! There is one column of tiles, and blocks of one thread. In an iteration a block polls what the tile needs that it
 //! scans, publishes the aggregate of the tile that it folds, and publishes the prefix of the tile that it scans.
@@ -23,7 +23,7 @@ const BLOCKS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// A status does not tell its lap.
+    /// A status has no generation.
     NoLap,
     /// The aggregate of a tile is published before the block has polled what its tile before needs.
     PublishesBeforePolling,
@@ -37,13 +37,13 @@ struct Ring<const RING: usize, const WINDOW: usize> {
 }
 
 impl<const RING: usize, const WINDOW: usize> Ring<RING, WINDOW> {
-    /// The lap in which a row of tiles has its statuses.
-    fn lap_of(&self, row: usize) -> u32 {
+    /// The generation in which a row of tiles has its statuses.
+    fn generation_of(&self, row: usize) -> u32 {
         if self.fault == Fault::NoLap { 1 } else { (row / RING) as u32 + 1 }
     }
 
     fn publish(&self, statuses: &[TileStatus<1>; RING], row: usize, state: Interval) {
-        statuses[row % RING].publish(state, self.lap_of(row), EPOCH);
+        statuses[row % RING].publish(state, self.generation_of(row), EPOCH);
     }
 
     fn wait_for_row(&self, statuses: &[TileStatus<1>; RING], row: usize) -> Interval {
@@ -52,7 +52,7 @@ impl<const RING: usize, const WINDOW: usize> Ring<RING, WINDOW> {
             let status = &statuses[row % RING];
             let loaded = status.load();
             match status_of(&loaded, EPOCH) {
-                (lap, state) if lap == self.lap_of(row) => return state,
+                (generation, state) if generation == self.generation_of(row) => return state,
                 _ => poll_again(&mut vain_polls, status.is_old(&loaded)),
             }
         }

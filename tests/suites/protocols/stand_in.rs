@@ -14,7 +14,7 @@ use loom::{
 
 use crate::{
     explore::{Switches, VALUE, Wrong, every_order, is_found},
-    machine::{Memory, take_number},
+    intrinsics::{Memory, take_number},
     status::{AGGREGATE, EMPTY, Interval, TileStatus, tag_of},
 };
 

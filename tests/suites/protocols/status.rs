@@ -9,7 +9,7 @@ use std::array;
 
 use crate::{
     explore::{VALUE, poll_again},
-    machine::{Packet, PacketInMemory},
+    intrinsics::{Packet, PacketInMemory},
 };
 
 pub(crate) const EMPTY: u32 = 0;

@@ -9,9 +9,9 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{Axis, Error, Host, ScanKind, ScanOp, Scanner, World, arrays, ops, world::WorldError};
 use scan_tests::{
     lifting::{self, Lifting},
-    machines::Coder,
     operators::{COVERS, Interval, Joined, Span, adjacent, bits, mixed},
     reference::{self, WAYS},
+    stepped::Coder,
 };
 
 fn spans(len: usize) -> Vec<Span> {

@@ -7,11 +7,11 @@ use scan_tests::{
     composed::composed,
     items::{quotes, text},
     lifting::{Lifting, Narrow, inputs},
-    machines::{Appending, Coder},
     operators::{bits, mixed},
+    stepped::{Appending, Coder},
 };
 
-/// Lexical states of a text with strings and comments, by the composition of transitions: a machine.
+/// Lexical states of a text with strings and comments, by the composition of transitions: a stepped operator.
 #[derive(Clone, Copy, Debug)]
 struct Lexer;
 

@@ -7,9 +7,9 @@ use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     configure,
     lifting::inputs,
-    machines::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MapU32, MatrixProduct, TakeLeft, TestOperator, first_difference},
     reference::{self, WAYS},
+    stepped::Coder,
 };
 
 /// Every way to scan, from the first row and from the last, of arrays of these shapes and of some that are not contiguous.
@@ -201,9 +201,9 @@ fn initial_values_of_columns_need_no_identity() {
     assert_eq!(down.init_each(&[7, 8, 9]).run(&[1; 15]).unwrap(), [7, 8, 9].repeat(5));
 }
 
-/// A machine, whose carry is no state, beside a scan of each column.
+/// A stepped operator, whose carry is no state, beside a scan of each column.
 #[test]
-fn machines_equal_a_scan_of_each_column() {
+fn stepped_operators_equal_a_scan_of_each_column() {
     let scanner = Scanner::cpu();
     let (rows, columns) = (40, 33);
     let input = inputs(rows * columns);

@@ -6,8 +6,8 @@ use scan_runtime::{Axis, Error, ScanOp, Scanner, arrays, laws, ops};
 use scan_tests::{
     composed::{composed, flagged},
     lifting::{Lifting, inputs},
-    machines::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
     operators::{COVERS, Joined, Span, bits, mixed},
+    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
 };
 
 /// The results of chunks of drawn lengths, some of them empty, each of which begins with the total of the one before.
@@ -18,9 +18,9 @@ fn in_chunks<Op: ScanOp + Clone>(
 ) -> Vec<Op::Output> {
     let (mut results, mut total, mut rest) = (Vec::new(), None, input);
     while !rest.is_empty() {
-        let most = [1, 3, 1_000, 30_000][seed as usize % 4];
+        let max = [1, 3, 1_000, 30_000][seed as usize % 4];
         let chunk;
-        (chunk, rest) = rest.split_at((mixed(seed + rest.len() as u64) as usize % (most + 1)).clamp(1, rest.len()));
+        (chunk, rest) = rest.split_at((mixed(seed + rest.len() as u64) as usize % (max + 1)).clamp(1, rest.len()));
         let scan = total.iter().fold(Scanner::cpu().scan(op.clone()), |scan, total| scan.init(*total));
         let found;
         (found, total) = scan.with_total().run(chunk).unwrap();
@@ -59,7 +59,7 @@ fn numbers(len: usize) -> Vec<u32> {
     (0..len as u64).map(|i| mixed(i) as u32).collect()
 }
 
-/// Operators that do not commute, that append, with parameters, without an identity, and machines.
+/// Operators that do not commute, that append, with parameters, without an identity, and stepped operators.
 #[test]
 fn flags_in_the_operator_equal_a_scan_by_flags_also_in_chunks() {
     compare(ops::sum::<u32>(), None, numbers);
@@ -69,7 +69,7 @@ fn flags_in_the_operator_equal_a_scan_by_flags_also_in_chunks() {
     compare(Coder, None, inputs);
     compare(Advancer, None, inputs);
     compare(Emitter, None, inputs);
-    compare(ReaderFromEnd, None, machines::numbers);
+    compare(ReaderFromEnd, None, stepped::numbers);
     compare(composed(1_021), None, inputs);
     compare(ops::with_exclusive(Lifting), None, inputs);
     compare(ops::with_exclusive(Coder), None, inputs);
@@ -117,6 +117,6 @@ fn the_laws_hold() {
     check(Lifting, &inputs(4));
     check(Coder, &inputs(4));
     check(ops::flip(Appending), &inputs(4));
-    check(ReaderFromEnd, &machines::numbers(4));
+    check(ReaderFromEnd, &stepped::numbers(4));
     check(ops::with_exclusive(composed(1_021)), &inputs(4));
 }

@@ -7,8 +7,8 @@ use scan_runtime::{Axis, Error, ScanOp, Scanner, laws, ops, scan_element, scan_o
 use scan_tests::{
     composed::composed,
     lifting::{Lifting, inputs},
-    machines::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
     operators::{bits, mixed},
+    stepped::{self, Advancer, Appending, Coder, Emitter, ReaderFromEnd},
 };
 
 /// Keys of runs of up to a few elements, and some long ones. A key returns later.
@@ -19,10 +19,10 @@ fn keys(len: usize) -> Vec<u32> {
 
 /// Lengths of chunks that make up `len`: some are empty, some have one element.
 fn chunks(len: usize, seed: u64) -> Vec<usize> {
-    let most = [1, 2, 7, 1_000, 30_000][seed as usize % 5];
+    let max = [1, 2, 7, 1_000, 30_000][seed as usize % 5];
     let (mut lengths, mut rest) = (vec![0], len);
     while rest > 0 {
-        let length = (mixed(seed + lengths.len() as u64) as usize % (most + 1)).min(rest);
+        let length = (mixed(seed + lengths.len() as u64) as usize % (max + 1)).min(rest);
         lengths.push(length);
         rest -= length;
     }
@@ -95,7 +95,7 @@ fn numbers(len: usize) -> Vec<u32> {
     (0..len as u64).map(|i| mixed(i) as u32).collect()
 }
 
-/// Operators that do not commute, that append, with parameters, without an identity, and machines.
+/// Operators that do not commute, that append, with parameters, without an identity, and stepped operators.
 #[test]
 fn chunks_equal_one_scan_by_keys() {
     compare(ops::sum::<u32>(), None, numbers);
@@ -107,7 +107,7 @@ fn chunks_equal_one_scan_by_keys() {
     compare(Coder, None, inputs);
     compare(Advancer, None, inputs);
     compare(Emitter, None, inputs);
-    compare(ReaderFromEnd, None, machines::numbers);
+    compare(ReaderFromEnd, None, stepped::numbers);
     compare(composed(1_021), None, inputs);
     compare(ops::with_exclusive(Lifting), None, inputs);
     compare(ops::with_exclusive(Coder), None, inputs);
@@ -196,6 +196,6 @@ fn the_laws_hold() {
     check(Lifting, &inputs(4));
     check(Coder, &inputs(4));
     check(ops::flip(Appending), &inputs(4));
-    check(ReaderFromEnd, &machines::numbers(4));
+    check(ReaderFromEnd, &stepped::numbers(4));
     check(ops::with_exclusive(composed(7)), &inputs(4));
 }

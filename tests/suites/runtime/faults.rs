@@ -6,8 +6,8 @@ use scan_codegen::{DeviceLimits, PlanError, ScanSpec, Segments};
 use scan_runtime::{Error, Overrides, Scan, ScanOp, Scanner, devices, ops, scan_op};
 use scan_tests::{
     lifting,
-    machines::{Appending, Coder},
     operators::bits,
+    stepped::{Appending, Coder},
     strategies,
 };
 
@@ -132,7 +132,7 @@ fn an_output_of_another_length_is_an_error_and_stays_as_it_was() {
 }
 
 /// Both errors of inputs that are too long say how to scan them, and that gives the results of the whole: also where the last
-/// result is no total, in exclusive scans and of machines with an output of their own.
+/// result is no total, in exclusive scans and of stepped operators with an output of their own.
 #[test]
 fn parts_scanned_as_the_errors_advise_are_the_whole() {
     let too_large = Error::OutOfDeviceMemory { requested: 2, free: 1, total: 1 }.to_string();

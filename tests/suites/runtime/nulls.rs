@@ -10,8 +10,8 @@ use scan_runtime::{
 };
 use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    machines::{Appending, Coder},
     operators::mixed,
+    stepped::{Appending, Coder},
 };
 
 /// A validity bitmap from a bit on; what is before that bit and behind the last one is set where a bit is not.
@@ -45,10 +45,10 @@ fn plain<Op: ScanOp, const SKIP: bool>(
         let moves = valid && (SKIP || is_valid);
         let mut emitted = None;
         if moves {
-            emitted = carry.filter(|_| op.is_machine()).map(|carry| op.emit(carry, value));
+            emitted = carry.filter(|_| op.is_stepped()).map(|carry| op.emit(carry, value));
             carry = Some(match carry {
                 // What an operator without a valid element has is not combined: `-0.0` stays what it is.
-                Some(carry) if op.is_machine() || is_valid && reversed => op.step_back(carry, value),
+                Some(carry) if op.is_stepped() || is_valid && reversed => op.step_back(carry, value),
                 Some(carry) if is_valid => op.step(carry, value),
                 _ => op.carry_of(op.lift(value)),
             });

@@ -63,8 +63,8 @@ fn a_wrong_total_is_found() {
     let mut scan = Program::of(ops::sum::<i32>(), &spec, None, &overrides).unwrap();
     spoil(
         &mut scan.source.text,
-        "carry_after(op, shared_prefix, start)",
-        "carry_after(op, op.combine(shared_prefix, shared_prefix), start)",
+        "next_state(op, shared_prefix, start)",
+        "next_state(op, op.combine(shared_prefix, shared_prefix), start)",
     );
     found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
 

@@ -437,7 +437,7 @@ fn checked_sums_tell_which_results_fit_their_type() {
     let scan = Scanner::cpu().scan(ops::checked_sum::<u8>()).init(250_u8.into());
     let (found, total) = scan.with_total().run(&[5, 1]).unwrap();
     assert_eq!((found[0].valid, found[1].valid, found[1].value), (true, false, 0));
-    assert_eq!(total, Some(ops::Prefixes { sum: 256, least: 0, most: 256 }));
+    assert_eq!(total, Some(ops::Prefixes { sum: 256, min: 0, max: 256 }));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{Error, PlanError, ScanElement, ScanOp, Scanner, ops, scan_op};
 use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, inputs},
-    machines::Coder,
     reference,
+    stepped::Coder,
 };
 
 fn compare<Op, O>(op: Op, initial_value: Op::Carry, inputs: impl Fn(usize) -> Vec<Op::Input>)

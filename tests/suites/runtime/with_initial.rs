@@ -178,9 +178,9 @@ fn arrays_of_fields_and_with_shapes() {
     assert_eq!(repeated, whole.along(axis).run((&[2, 2, 7, 7], &tokens)).unwrap());
     let bounds =
         scanner.scan(ops::pair(ops::min(), ops::max())).include_initial().init(ops::Both { first: 9, second: 0 });
-    let mut most = [0; 6];
-    bounds.rows(2).run_into(&[4_u32, 1, 10, 12], (arrays::discard(), &mut most)).unwrap();
-    assert_eq!(most, [0, 4, 4, 0, 10, 12]);
+    let mut max = [0; 6];
+    bounds.rows(2).run_into(&[4_u32, 1, 10, 12], (arrays::discard(), &mut max)).unwrap();
+    assert_eq!(max, [0, 4, 4, 0, 10, 12]);
 
     let sums = scanner.scan(ops::sum()).include_initial();
     let image = arr2(&[[1, 2, 3], [4, 5, 6]]);

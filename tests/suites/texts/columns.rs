@@ -8,10 +8,10 @@ use scan_runtime::{Architecture, Carry, ScanOp, Strategy, ops};
 use scan_tests::{
     checked::{render, render_columns},
     columns::{Recurrence, Router, Summarize, Widen},
-    machines::Coder,
     operators::AffineU32,
     run_lengths::RunLengths,
     several::Splitter,
+    stepped::Coder,
     strategies,
 };
 

@@ -1,7 +1,7 @@
 //! The generated CUDA: under review, and through the real NVRTC.
 
 mod columns;
-mod machine;
+mod intrinsics;
 mod nvrtc;
 mod operator_text;
 mod shape;

@@ -19,10 +19,10 @@ use scan_tests::{
     extent::{self, for_gpus},
     gallery::{self, Example},
     items::Classes,
-    machines::Coder,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
     segments::Heads,
+    stepped::Coder,
     strategies::{self, LOOK_AHEAD},
 };
 
@@ -190,12 +190,12 @@ fn lengths_in_device_memory_compile_without_warnings() {
 }
 
 /// Initial values and totals of segments: every range, of an old and of a new device, of sums, of what is lifted and of
-/// a machine that emits, and by every carry.
+/// a stepped operator that emits, and by every carry.
 #[test]
 fn each_segment_compiles_without_warnings() {
     scan_tests::nvrtc().unwrap();
     let operators =
-        [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source(), scan_tests::machines::Coder.source()];
+        [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source(), scan_tests::stepped::Coder.source()];
     let kinds = [Segments::Rows, Segments::Offsets(OffsetWidth::U32), Segments::Offsets(OffsetWidth::U64)];
     let mut sources = Vec::new();
     let mut add = |index: usize, architecture: Architecture, overrides: &Overrides| {
@@ -356,7 +356,7 @@ fn look_ahead_compiles_without_warnings() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
-/// Look-ahead warps that take turns, and stages that keep lifted elements, of operators of the gallery.
+/// Round-robin look-ahead warps, and stages that keep lifted elements, of operators of the gallery.
 #[test]
 fn several_look_ahead_warps_and_kept_states_compile_without_warnings() {
     scan_tests::nvrtc().unwrap();

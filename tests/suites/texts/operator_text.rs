@@ -267,8 +267,8 @@ fn heavy_functions_are_called_in_kernels() {
             .text
     };
     let mut overrides = Overrides::default();
-    overrides.written_out = Some(u32::MAX);
+    overrides.inlined = Some(u32::MAX);
     assert!(!kernel(overrides).contains("__noinline__"));
-    overrides.written_out = Some(0);
+    overrides.inlined = Some(0);
     assert!(kernel(overrides).contains("__noinline__ u32 combine("));
 }

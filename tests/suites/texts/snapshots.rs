@@ -120,7 +120,7 @@ fn constants_in_shared_memory() {
     insta::assert_snapshot!(format!("{copies}\n}}\n…\n{}", named.join("\n")));
 }
 
-/// A machine whose operator prepends inputs, by a permutation of bytes.
+/// A stepped operator that prepends inputs, by a permutation of bytes.
 #[test]
 fn runs_folded_from_their_ends() {
     let source = text(scanner().scan(gallery::automaton::Lexer));

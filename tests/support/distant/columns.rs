@@ -70,7 +70,7 @@ fn first_row(far: Far) -> usize {
     if far == Far::Tall { 2 * RUN as usize } else { 0 }
 }
 
-/// Laps of a ring of statuses, and one more: a tag is as many times the epoch, and the lap.
+/// Generations of a ring of statuses, and one more: a tag is as many times the epoch, plus the generation.
 const STATUSES: u64 = 1 << 10;
 
 impl DistantColumns {
@@ -235,9 +235,9 @@ impl DistantColumns {
 /// Bytes of the status of a column: a packet of a state of two words, and the tag in the other two.
 const STATUS_BYTES: u64 = 16;
 
-/// A status published in this lap.
-fn status(value: MapU32, lap: u32) -> Vec<u8> {
-    [bytes_of(&value), lap.to_le_bytes().to_vec(), lap.to_le_bytes().to_vec()].concat()
+/// A status published in this generation.
+fn status(value: MapU32, generation: u32) -> Vec<u8> {
+    [bytes_of(&value), generation.to_le_bytes().to_vec(), generation.to_le_bytes().to_vec()].concat()
 }
 
 /// Where the statuses begin in the workspace.

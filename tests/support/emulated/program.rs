@@ -21,7 +21,7 @@ use crate::{checked, columns, mutants, reference, segments::Heads};
 const UNPADDED: u64 = 1;
 
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
-/// operator's prelude, whose machine part is written for the host.
+/// operator's prelude, whose intrinsics are written for the host.
 ///
 /// Its runs share the memory that the kernels keep, one after the other, as on a stream. A clone begins with fresh memory.
 #[derive(Debug)]

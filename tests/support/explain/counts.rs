@@ -16,8 +16,8 @@ pub fn parallel_steps(trace: &Trace, launches: usize) -> Vec<u64> {
     }
     let mut of_stretch: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
     for ((launch, block, phase, _), count) in of_thread {
-        let most = of_stretch.entry((launch, block, phase)).or_default();
-        *most = count.max(*most);
+        let max = of_stretch.entry((launch, block, phase)).or_default();
+        *max = count.max(*max);
     }
     let mut of_block: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for ((launch, block, _), count) in of_stretch {
@@ -25,8 +25,8 @@ pub fn parallel_steps(trace: &Trace, launches: usize) -> Vec<u64> {
     }
     let mut steps = vec![0; launches];
     for ((launch, _), count) in of_block {
-        let most = &mut steps[launch as usize];
-        *most = count.max(*most);
+        let max = &mut steps[launch as usize];
+        *max = count.max(*max);
     }
     steps
 }
@@ -48,7 +48,7 @@ struct Row {
 
 impl Row {
     fn agrees(&self) -> bool {
-        self.formula.contains(self.counted) || self.or_more && self.counted > self.formula.most
+        self.formula.contains(self.counted) || self.or_more && self.counted > self.formula.max
     }
 }
 

@@ -176,10 +176,10 @@ where
         let of_block = |frame: &Frame| (frame.at.0, frame.at.1) == (access.launch, access.block);
         let next = frames.iter().position(|frame| of_block(frame) && frame.at.2 >= access.phase);
         if let Some(frame) = next.or_else(|| frames.iter().rposition(of_block)) {
-            let (requests, cycles, least) = &mut frames[frame].shared;
+            let (requests, cycles, min) = &mut frames[frame].shared;
             *requests += access.banks.requests;
             *cycles += access.banks.cycles;
-            *least += access.banks.without_conflicts;
+            *min += access.banks.without_conflicts;
         }
     }
     let launches = &run.counters.launches;

@@ -77,8 +77,7 @@ pub fn counts_table() -> Result<String, EmulatorError> {
         if !differences.is_empty() {
             return Err(EmulatorError::Launch { kernel: name.to_owned(), message: differences.join("; ") });
         }
-        let counted =
-            |formula: Count, counted: u64| if formula.least < formula.most { formula } else { counted.into() };
+        let counted = |formula: Count, counted: u64| if formula.min < formula.max { formula } else { counted.into() };
         let steps: u64 = parallel_steps(&trace, counters.launches.len()).iter().sum();
         let barriers: u32 = counters.launches.iter().map(|launch| launch.barriers).sum();
         let conflicts = counters.launches.iter().map(|launch| launch.banks.cycles - launch.banks.without_conflicts);

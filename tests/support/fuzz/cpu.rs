@@ -221,10 +221,10 @@ where
     Op::Output: Copy + Send,
     Op::Carry: Copy + Send,
 {
-    let most = 400_000 / (size_of::<Op::Input>() + size_of::<Op::Output>()) as u64;
+    let max = 400_000 / (size_of::<Op::Input>() + size_of::<Op::Output>()) as u64;
     let len = match random.below(4) {
-        0 => odd(random, &[0, 1, 31, 64, 100, 4_096, 16_384, 32_768, 65_536, 65_537], most),
-        1 => random.below(most as usize) as u64,
+        0 => odd(random, &[0, 1, 31, 64, 100, 4_096, 16_384, 32_768, 65_536, 65_537], max),
+        1 => random.below(max as usize) as u64,
         _ => random.below(300) as u64,
     } as usize;
     let x: Vec<Op::Input> = (0..len).map(|_| input(random)).collect();

@@ -61,7 +61,7 @@ pub enum Until {
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Findings after which a run ends.
-const MOST_FINDINGS: usize = 20;
+const MAX_FINDINGS: usize = 20;
 
 /// Runs cases from a number on. Each gives whether it was accepted, or what is wrong; a panic is a finding.
 pub fn run(from: u64, until: Until, case: impl Fn(u64) -> Result<bool, String>) -> Report {
@@ -72,7 +72,7 @@ pub fn run(from: u64, until: Until, case: impl Fn(u64) -> Result<bool, String>) 
             Until::Cases(count) => report.executions >= count,
             Until::Time(time) => start.elapsed() >= time,
         };
-        if over || report.findings.len() >= MOST_FINDINGS {
+        if over || report.findings.len() >= MAX_FINDINGS {
             break;
         }
         report.executions += 1;
@@ -130,15 +130,15 @@ pub(crate) fn of_case(number: u64) -> Random {
 }
 
 /// A number for which something might not be made: often a usual one, else one at an edge, or any.
-pub(crate) fn odd(random: &mut Random, usual: &[u64], most: u64) -> u64 {
+pub(crate) fn odd(random: &mut Random, usual: &[u64], max: u64) -> u64 {
     match random.below(8) {
-        0..5 => usual[random.below(usual.len())].min(most),
+        0..5 => usual[random.below(usual.len())].min(max),
         5 => {
             let power = 1_u64 << random.below(64);
             let near = [power.wrapping_sub(1), power, power.wrapping_add(1)][random.below(3)];
-            near.min(most)
+            near.min(max)
         }
-        6 => [0, 1, most, most - 1][random.below(4)],
-        _ => (random.bits() >> random.below(64)).min(most),
+        6 => [0, 1, max, max - 1][random.below(4)],
+        _ => (random.bits() >> random.below(64)).min(max),
     }
 }

@@ -117,8 +117,8 @@ impl Case {
         for &len in &self.lengths {
             let plan = plans.for_len(len);
             ensure(plan.from <= len, || format!("{len} elements have the plan for {} and more", plan.from))?;
-            let most = plan.max_len;
-            ensure(plan.schedule(len).is_ok() == (len <= most), || format!("{len} elements, {most} at the most"))?;
+            let max = plan.max_len;
+            ensure(plan.schedule(len).is_ok() == (len <= max), || format!("{len} elements, {max} at the most"))?;
         }
         self.check_text(&plans)?;
         Ok(true)
@@ -178,11 +178,11 @@ impl Case {
         };
         ensure(cost.launches.len() == schedule.launches.len(), || "a cost of other launches".to_owned())?;
         let (applications, steps) = (cost.applications(), cost.steps());
-        let ordered = applications.least <= applications.most && steps.least <= steps.most;
+        let ordered = applications.min <= applications.max && steps.min <= steps.max;
         // Of n elements, n - 1 have something before them, n - 2 of those that an exclusive scan needs.
-        let least = len.saturating_sub(if self.spec.kind == ScanKind::Exclusive { 2 } else { 1 });
+        let min = len.saturating_sub(if self.spec.kind == ScanKind::Exclusive { 2 } else { 1 });
         let reads = cost.global_bytes() >= len.saturating_mul(plan_bytes(&self.operator));
-        ensure(ordered && applications.most >= least && steps.most <= applications.most && reads, || {
+        ensure(ordered && applications.max >= min && steps.max <= applications.max && reads, || {
             format!("a cost that cannot be: {cost:?}")
         })?;
         cost.barriers();
@@ -303,11 +303,11 @@ fn limits(random: &mut Random) -> DeviceLimits {
     if random.one_in(3) {
         return DeviceLimits::of(architecture);
     }
-    let most = u64::from(u32::MAX);
-    let mut limits = DeviceLimits::new(architecture, odd(random, &[1, 2, 16, 132, 1024, 2000], most) as u32);
-    limits.threads_per_block = odd(random, &[32, 64, 96, 512, 1024, 1024, 2048], most) as u32;
-    limits.shared_bytes_per_block = odd(random, &[16 << 10, 48 << 10, 48 << 10, 64 << 10], most) as u32;
-    limits.shared_bytes_per_block_optin = odd(random, &[48 << 10, 99 << 10, 163 << 10, 227 << 10], most) as u32;
+    let max = u64::from(u32::MAX);
+    let mut limits = DeviceLimits::new(architecture, odd(random, &[1, 2, 16, 132, 1024, 2000], max) as u32);
+    limits.threads_per_block = odd(random, &[32, 64, 96, 512, 1024, 1024, 2048], max) as u32;
+    limits.shared_bytes_per_block = odd(random, &[16 << 10, 48 << 10, 48 << 10, 64 << 10], max) as u32;
+    limits.shared_bytes_per_block_optin = odd(random, &[48 << 10, 99 << 10, 163 << 10, 227 << 10], max) as u32;
     limits.blocks_per_grid = odd(random, &[1, 65_535, (1 << 31) - 1, (1 << 31) - 1], u64::MAX);
     limits
 }
@@ -325,7 +325,7 @@ fn overrides(random: &mut Random, tuned: bool) -> Overrides {
     overrides.blocks = some(&[1, 2, 8, 33, 132]);
     overrides.statuses_per_lane = some(&[1, 2, 4, 8]);
     overrides.group = some(&[1, 2, 11, 32, 40]);
-    overrides.written_out = some(&[0, 1, 512, 8192, 1 << 20]);
+    overrides.inlined = some(&[0, 1, 512, 8192, 1 << 20]);
     overrides.deterministic = random.one_in(4);
     overrides.programmatic = [None, Some(false), Some(true)][random.below(3)];
     overrides.delays = random.one_in(8);
@@ -392,8 +392,8 @@ fn element(random: &mut Random) -> ElementType {
     match random.below(8) {
         0..3 => primitive,
         3 | 4 => {
-            let most = 256 / primitive.size;
-            ElementType::array(primitive, 1 + random.below(most))
+            let max = 256 / primitive.size;
+            ElementType::array(primitive, 1 + random.below(max))
         }
         5 => ElementType::array(primitive, odd(random, &[0, 1, 3, 16, 257], 300) as usize),
         6 => ElementType::array(ElementType::primitive(Primitive::U8), 1 + random.below(256)),

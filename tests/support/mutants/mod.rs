@@ -20,11 +20,11 @@ pub use rust::RustMutant;
 /// Templates that no mutant is made of, and why.
 pub const LEFT_OUT: [(&str, &str); 6] = [
     ("heading", "it has comments only"),
-    ("machine", "the emulator has functions of its own in its place; the PTX of each is tested"),
-    ("barrier", "as the machine part"),
-    ("bulk_copy", "as the machine part"),
-    ("distributed_memory", "as the machine part"),
-    ("launches", "as the machine part"),
+    ("intrinsics", "the emulator has functions of its own in its place; the PTX of each is tested"),
+    ("barrier", "as the intrinsics"),
+    ("bulk_copy", "as the intrinsics"),
+    ("distributed_memory", "as the intrinsics"),
+    ("launches", "as the intrinsics"),
 ];
 
 /// The variable of the environment that names a mutant: what the tests of this crate execute in the emulator is rendered with it then.

@@ -24,7 +24,6 @@ use crate::{
     distant::{Distant, DistantColumns, DistantLastResults, EDGE, Far, Kernels, LAST_RESULTS, Segmented},
     emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, RangesProgram, ReductionProgram},
     lifting::{self, Lifting},
-    machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     operators::{
         AffineU32, BitProduct, Bytes3Sum, COVERS, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent,
         inputs, mixed,
@@ -35,6 +34,7 @@ use crate::{
         HEAD_SOURCES, HeadSource, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back,
     },
     several::{Pairs, Splitter, Spreader},
+    stepped::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
 
@@ -976,16 +976,16 @@ fn lengths_on_device(probes: &mut Vec<Probe>) {
         };
         let run = |program: &Program<AffineU32>| {
             let tile = u64::from(program.plan.tile);
-            let most = (4 * tile + 5).min(program.plan.max_len);
-            let input = inputs::<AffineU32>(most as usize);
+            let max = (4 * tile + 5).min(program.plan.max_len);
+            let input = inputs::<AffineU32>(max as usize);
             let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-            for (run, length) in [0, 1, tile, 2 * tile + 7, most, most + 3, tile - 1, 0].into_iter().enumerate() {
+            for (run, length) in [0, 1, tile, 2 * tile + 7, max, max + 3, tile - 1, 0].into_iter().enumerate() {
                 let emulator = Emulator::new(mixed(run as u64)).limit(LIMIT);
                 let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
                 program.verify_length(&emulator, &input, [(0, 0), (3, 3), (1, 2)][run % 3], (length, length))?;
             }
             // A launch for one tile.
-            program.verify_length(&Emulator::new(1).limit(LIMIT), &input[..tile.min(most) as usize], (0, 0), (0, 0))
+            program.verify_length(&Emulator::new(1).limit(LIMIT), &input[..tile.min(max) as usize], (0, 0), (0, 0))
         };
         probes.push(scan("length on device", program, run));
     }
@@ -1007,7 +1007,7 @@ fn last_runs(probes: &mut Vec<Probe>) {
     }
     // A run is a unit, which threads write to its place in the output.
     let mut overrides = Overrides::default().strategy(IN_REGISTERS[4]).threads(32).run(16);
-    overrides.written_out = Some(u32::MAX);
+    overrides.inlined = Some(u32::MAX);
     let program = planned(Program::new(BitProduct, ScanKind::Inclusive, None, &overrides));
     let run = |program: &Program<BitProduct>| {
         let (tile, run) = (program.plan.tile as usize, program.plan.run as usize);
@@ -1238,21 +1238,21 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
     }));
 }
 
-/// An operator that lifts and projects, one that appends, and machines.
+/// An operator that lifts and projects, one that appends, and stepped operators.
 fn lifts(probes: &mut Vec<Probe>) {
     lifts_as(probes, "lifting", Lifting, lifting::INITIAL_VALUE, lifting::inputs);
     lifts_as(probes, "appending", Appending, lifting::INITIAL_VALUE, lifting::inputs);
     lifts_as(probes, "appending states", Composing, lifting::INITIAL_VALUE, mappings);
-    lifts_as(probes, "machine", Coder, 99, lifting::inputs);
-    lifts_as(probes, "machine that reads", Reader, Page { first: 0, end: 1 }, numbers);
-    lifts_as(probes, "machine that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
-    lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
+    lifts_as(probes, "stepped operator", Coder, 99, lifting::inputs);
+    lifts_as(probes, "stepped operator that reads", Reader, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "stepped operator that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "stepped operator of mappings", Mapped, 99, mappings);
     lifts_by_other_threads(probes);
-    machine_of_three_warps(probes);
+    stepped_in_three_warps(probes);
 }
 
 /// Teams of three warps, of which two or one have no elements.
-fn machine_of_three_warps(probes: &mut Vec<Probe>) {
+fn stepped_in_three_warps(probes: &mut Vec<Probe>) {
     let (limits, overrides) = look_ahead_of((96, 2, 5, 4, 5, None));
     let program = planned(Program::planned(Coder, ScanKind::Inclusive, None, &limits, &overrides));
     let run = |program: &Program<Coder>| {
@@ -1263,7 +1263,7 @@ fn machine_of_three_warps(probes: &mut Vec<Probe>) {
         }
         Ok(())
     };
-    probes.push(scan("machine of three warps", program, run));
+    probes.push(scan("stepped operator of three warps", program, run));
 }
 
 fn lifts_as<Op>(

@@ -153,8 +153,8 @@ impl Built {
     }
 
     /// The same with something in the text replaced, until a program tells: how many programs that took, `None` where
-    /// none of `most` did.
-    pub fn first_to_tell(&self, (from, to): (&str, &str), most: usize) -> Result<Option<usize>, String> {
+    /// none of `max` did.
+    pub fn first_to_tell(&self, (from, to): (&str, &str), max: usize) -> Result<Option<usize>, String> {
         // Of its own, so that several mistakes can be looked for at once.
         let folder =
             self.folder.join(format!("mistake_{}", &blake3::hash(format!("{from}\n{to}").as_bytes()).to_hex()[..8]));
@@ -169,7 +169,7 @@ impl Built {
                 programs += file.end - file.first;
                 (file, before)
             })
-            .take_while(|(_, before)| *before < most)
+            .take_while(|(_, before)| *before < max)
             .collect();
         // As many at once as there are cores: what few programs tell is looked for when all else has been found.
         for chunk in wanted.chunks(rayon::current_num_threads()) {

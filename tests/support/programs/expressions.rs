@@ -49,13 +49,13 @@ impl Expression {
     }
 
     /// As the operand of something of this rank.
-    fn operand(self, least: u8) -> Code {
-        if self.rank < least { self.parenthesised() } else { self.code }
+    fn operand(self, min: u8) -> Code {
+        if self.rank < min { self.parenthesised() } else { self.code }
     }
 
     /// The same, with something after it.
-    pub(super) fn leading(self, least: u8) -> Code {
-        if self.block { self.parenthesised() } else { self.operand(least) }
+    pub(super) fn leading(self, min: u8) -> Code {
+        if self.block { self.parenthesised() } else { self.operand(min) }
     }
 }
 

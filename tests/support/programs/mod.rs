@@ -6,8 +6,8 @@
 //! divides by zero nor leaves an array often, but it may: then both must panic.
 //!
 //! A program is one function of two values: `combine`, or the `append`, `apply`, `step`, `emit` or `advance` of a
-//! machine whose types are drawn, too. The text of `advance` is two functions, of which a program compares one. Functions are
-//! compared one by one, so that no law need hold between them.
+//! stepped operator whose types are drawn, too. The text of `advance` is two functions, of which a program compares
+//! one. Functions are compared one by one, so that no law need hold between them.
 
 mod batch;
 mod code;

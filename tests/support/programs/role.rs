@@ -1,4 +1,4 @@
-//! Which function of an operator a program is: `combine`, or one of those that a machine has.
+//! Which function of an operator a program is: `combine`, or one of those that a stepped operator has.
 
 use super::types::{Type, Types};
 use crate::emulated::Random;
@@ -28,7 +28,7 @@ pub(super) struct Elements {
 }
 
 impl Role {
-    /// One in three is a function of a machine, or appends or prepends.
+    /// One in three is a function of a stepped operator, or appends or prepends.
     pub(super) fn random(random: &mut Random) -> Self {
         match random.below(25) {
             0 => Role::Append,
@@ -114,7 +114,7 @@ impl Role {
             "type Input = {input};\ntype State = {state};\nconst IDENTITY: {state} = {zero_state};\n\
              fn lift(x: {input}) -> {state} {{ {zero_state} }}\n"
         );
-        // What appends need not be a machine.
+        // What appends need not be stepped.
         let mut others = of_states.to_vec();
         if self == Role::Append {
             text += &format!("type Output = {state};\n");

@@ -115,8 +115,8 @@ impl Types {
                     true => Type::Struct(random.below(self.structs.len())),
                     false => Type::Array(Box::new(Type::Primitive(primitive(random))), 1 + random.below(3)),
                 };
-                let most = 256 / self.size(&item).max(1);
-                Type::Array(Box::new(item), 1 + random.below(most.min(3)))
+                let max = 256 / self.size(&item).max(1);
+                Type::Array(Box::new(item), 1 + random.below(max.min(3)))
             }
             5 if random.one_in(2) => Type::Primitive(half(random)),
             _ => Type::Primitive(primitive(random)),

@@ -20,7 +20,7 @@ use scan_tests::{
 };
 
 /// More columns than this are too many to read: then only the counts are told.
-const MOST_COLUMNS: u64 = 128;
+const MAX_COLUMNS: u64 = 128;
 
 /// Tells what a scan does step by step, counts it, and draws its network.
 #[derive(Parser)]
@@ -195,13 +195,13 @@ where
     let padded = program.plan.strategy.block.network.is_padded() && arguments.coarsened.is_none();
     let position = move |slot: u64| if padded { slot - slot / 33 } else { slot };
     let network = NetworkTrace::new(trace, length, program.plan.tile, &position);
-    if network.columns <= MOST_COLUMNS {
+    if network.columns <= MAX_COLUMNS {
         println!("{}", steps(&network, &op, &input));
     }
     print!("{counts}");
     if let Some(path) = &arguments.svg {
-        if length == 0 || network.columns > MOST_COLUMNS {
-            return Err(format!("a picture has 1 to {MOST_COLUMNS} columns, not {}", network.columns).into());
+        if length == 0 || network.columns > MAX_COLUMNS {
+            return Err(format!("a picture has 1 to {MAX_COLUMNS} columns, not {}", network.columns).into());
         }
         if !network.is_whole() {
             return Err("what blocks tell each other by messages cannot be drawn: choose a length of one tile".into());

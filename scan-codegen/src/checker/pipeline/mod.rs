@@ -68,7 +68,7 @@ impl Protocol {
 
     /// The stages below which a team waits for another one's tile: it keeps one tile while it reduces the next, and a
     /// stage is filled an iteration after it is drained.
-    fn least_stages(self) -> u32 {
+    fn min_stages(self) -> u32 {
         2 * self.teams + 1
     }
 
@@ -76,17 +76,17 @@ impl Protocol {
     /// depends on the teams alone, so that further stages are used later, and never earlier.
     fn with_few_stages(self) -> Self {
         const MORE: u32 = 4;
-        let most = (self.least_stages() + MORE).max(self.look_ahead_warps + 1).max(2 * self.slots + 1);
-        Protocol { stages: self.stages.min(most), ..self }
+        let max = (self.min_stages() + MORE).max(self.look_ahead_warps + 1).max(2 * self.slots + 1);
+        Protocol { stages: self.stages.min(max), ..self }
     }
 }
 
 pub(super) fn check(Checked { plan, .. }: Checked<'_>, report: &mut Report) {
     let Some(pipeline) = &plan.pipeline else { return };
     let protocol = Protocol::of(plan, pipeline);
-    let (stages, least) = (protocol.stages, protocol.least_stages());
-    report.require(stages >= least, Rule::Stages, || {
-        format!("{stages} stages for {} teams, which need two each and one more, {least}", protocol.teams)
+    let (stages, min) = (protocol.stages, protocol.min_stages());
+    report.require(stages >= min, Rule::Stages, || {
+        format!("{stages} stages for {} teams, which need two each and one more, {min}", protocol.teams)
     });
     let warps = (protocol.team / WARP).saturating_mul(protocol.teams);
     if protocol.team < WARP || protocol.teams == 0 || stages == 0 || warps > WARP {

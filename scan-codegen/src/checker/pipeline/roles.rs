@@ -247,12 +247,12 @@ fn reduce_steps(protocol: Protocol, tile: u32, is_first_warp: bool, count: u32, 
     if by_offsets {
         steps.push(Step::Read(Memory::Slot, tile));
     }
-    let marks = by_offsets || !protocol.input_in_slices;
-    if let (Some(last), false) = (tile.checked_sub(protocol.stages), marks) {
+    let edges_of_all = by_offsets || !protocol.input_in_slices;
+    if let (Some(last), false) = (tile.checked_sub(protocol.stages), edges_of_all) {
         steps.push(Step::Wait(Barrier::EdgesDone, last));
     }
     steps.push(Step::Arrive(Barrier::EdgesDone, tile, threads));
-    if marks || protocol.copies_edges {
+    if edges_of_all || protocol.copies_edges {
         steps.push(Step::Wait(Barrier::EdgesDone, tile));
     }
     if by_offsets {

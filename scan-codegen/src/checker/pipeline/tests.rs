@@ -169,12 +169,12 @@ fn name_of(expression: &str) -> &str {
 #[test]
 fn the_barriers_of_kernels_are_those_of_the_roles() {
     let (spec, offsets) = (ScanSpec::inclusive(), Segments::Offsets(OffsetWidth::U32));
-    let turns = Overrides { look_ahead_warps: Some(2), ..Overrides::default() };
+    let round_robin = Overrides { look_ahead_warps: Some(2), ..Overrides::default() };
     let keeps = Overrides { keeps_states: Some(true), ..Overrides::default() };
     let cases = [
         (operator(4, 4), spec.clone(), Overrides::default()),
         (operator(4, 4), spec.clone().with_segments(offsets), Overrides::default()),
-        (operator(4, 4), spec.clone(), turns),
+        (operator(4, 4), spec.clone(), round_robin),
         (operator(64, 64), spec.clone(), Overrides::default()),
         (operator(4, 8), spec, keeps),
     ];

@@ -119,8 +119,8 @@ fn states_larger_than_elements_have_lengths_of_their_own() {
 
 #[test]
 fn operators_of_large_elements_are_inlined_further() {
-    let written_out = |bytes| plan_of(bytes, &h200()).written_out;
-    assert_eq!([4, 64, 68].map(written_out), [WRITTEN_OUT, WRITTEN_OUT, LARGE_WRITTEN_OUT]);
+    let inlined = |bytes| plan_of(bytes, &h200()).inlined;
+    assert_eq!([4, 64, 68].map(inlined), [INLINED, INLINED, LARGE_INLINED]);
 }
 
 #[test]

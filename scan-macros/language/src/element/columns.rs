@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 use syn::{Generics, Index, ItemStruct, Member, Type, Visibility};
 
 /// The most fields whose arrays a tuple can name.
-const MOST_FIELDS: usize = 16;
+const MAX_FIELDS: usize = 16;
 
 /// The impl that tells the fields' types, where they are few enough, and no more private than the struct: an associated
 /// type must not be.
@@ -17,7 +17,7 @@ pub(super) fn columns(
     fields: &[(Member, &Type)],
 ) -> Option<TokenStream> {
     let can_be_told = |field: &syn::Field| is_as_visible(&field.vis, &item.vis) || is_made_of_primitives(&field.ty);
-    if fields.len() > MOST_FIELDS || !item.fields.iter().all(can_be_told) {
+    if fields.len() > MAX_FIELDS || !item.fields.iter().all(can_be_told) {
         return None;
     }
     let ident = &item.ident;

@@ -67,7 +67,7 @@ impl Writer<'_> {
         let of_before = (before.to_token_stream(), tangent(Direction::Carry, carry));
         let of_input = (input_name.to_token_stream(), tangent(Direction::Input, input));
         let arguments = [of_before.clone(), of_input.clone()];
-        let moved = if self.operator.machine.is_some() { "step" } else { "append" };
+        let moved = if self.operator.stepped.is_some() { "step" } else { "append" };
         let moved = inline(moved, &arguments).or_else(|| {
             let of_lifted = match inline("lift", std::slice::from_ref(&of_input)) {
                 Some(inlined) => {

@@ -54,10 +54,10 @@ impl Tangents<'_> {
     pub(super) fn helper(&mut self, call: &ExprCall, path: &Path) -> Tangent {
         let tangents: Vec<Tangent> = call.args.iter().map(|argument| self.operand(argument)).collect();
         let count = tangents.len();
-        if count > super::MOST_PARAMETERS {
-            let most = super::MOST_PARAMETERS;
+        if count > super::MAX_PARAMETERS {
+            let max = super::MAX_PARAMETERS;
             self.errors
-                .at(call, format!("a function with a gradient has at most {most} parameters: make a struct of some"));
+                .at(call, format!("a function with a gradient has at most {max} parameters: make a struct of some"));
             return Zero(None);
         }
         if tangents.iter().all(|tangent| matches!(tangent, Zero(_))) {

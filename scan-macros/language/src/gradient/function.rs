@@ -3,7 +3,7 @@
 use super::halves::Halves;
 use super::names::Names;
 use super::tangent::{Known, Tangent, Tangents};
-use super::{Gradient, MOST_PARAMETERS};
+use super::{Gradient, MAX_PARAMETERS};
 use crate::errors::Errors;
 use crate::helper;
 use proc_macro2::{Ident, TokenStream};
@@ -22,10 +22,10 @@ pub(crate) fn tangent_of(krate: &Path, gradient: &Gradient, item: &ItemFn, error
     }
     let ReturnType::Type(_, returns) = &item.sig.output else { return TokenStream::new() };
     let types: Vec<&Type> = item.sig.inputs.iter().filter_map(typed).collect();
-    if types.len() > MOST_PARAMETERS {
+    if types.len() > MAX_PARAMETERS {
         errors.at(
             &item.sig.inputs,
-            format!("a function with a gradient has at most {MOST_PARAMETERS} parameters: make a struct of some"),
+            format!("a function with a gradient has at most {MAX_PARAMETERS} parameters: make a struct of some"),
         );
     }
     if types.is_empty() {

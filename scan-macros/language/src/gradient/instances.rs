@@ -5,7 +5,7 @@
 
 use super::Gradient;
 use crate::errors::Errors;
-use crate::operator::{Function, Machine, Operator};
+use crate::operator::{Function, Operator, Stepped};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
@@ -44,10 +44,10 @@ pub(super) fn of_operator(operator: &Operator, errors: &mut Errors) -> Vec<Opera
             input: to.ty(&operator.input),
             state: to.ty(&operator.state),
             output: to.ty(&operator.output),
-            machine: operator
-                .machine
+            stepped: operator
+                .stepped
                 .as_ref()
-                .map(|machine| Machine { carry: to.ty(&machine.carry), start: constant(&mut to, &machine.start) }),
+                .map(|stepped| Stepped { carry: to.ty(&stepped.carry), start: constant(&mut to, &stepped.start) }),
             identity: operator.identity.as_ref().map(|identity| constant(&mut to, identity)),
             functions,
             advance: None,

@@ -46,7 +46,7 @@ use syn::spanned::Spanned;
 use writer::Writer;
 
 /// The most parameters of a function with a gradient.
-pub(super) const MOST_PARAMETERS: usize = 6;
+pub(super) const MAX_PARAMETERS: usize = 6;
 
 /// The operators that are derived from an operator, and the implementations that name them.
 pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> TokenStream {
@@ -184,5 +184,5 @@ pub(crate) fn backward(operator: &Operator, errors: &mut Errors) -> Option<(Oper
 }
 
 fn carried(operator: &Operator) -> &Type {
-    operator.machine.as_ref().map_or(&operator.state, |machine| &machine.carry)
+    operator.stepped.as_ref().map_or(&operator.state, |stepped| &stepped.carry)
 }

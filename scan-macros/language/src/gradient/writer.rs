@@ -68,7 +68,7 @@ impl Writer<'_> {
 
     /// The operator whose outputs are the carries.
     pub(super) fn states(&self) -> TokenStream {
-        let Operator { trait_path, self_ty, input, state, identity, machine, .. } = self.operator;
+        let Operator { trait_path, self_ty, input, state, identity, stepped, .. } = self.operator;
         let name = &self.operators[1];
         let carry = carried(self.operator);
         let mut own = OwnSelf { self_ty, types: &self.types };
@@ -79,8 +79,8 @@ impl Writer<'_> {
             quote!(const #name: #ty = #value;)
         };
         let identity = identity.as_ref().map(|identity| constant("IDENTITY", identity));
-        let start = machine.as_ref().map(|machine| constant("START", &machine.start));
-        let machine = machine.as_ref().map(|_| quote!(type Carry = #carry;));
+        let start = stepped.as_ref().map(|stepped| constant("START", &stepped.start));
+        let stepped = stepped.as_ref().map(|_| quote!(type Carry = #carry;));
         let functions = self.functions.iter().filter(|function| {
             let name = function.signature.ident.to_string();
             name != "emit" && name != "project"
@@ -90,7 +90,7 @@ impl Writer<'_> {
             impl #trait_path for #name<#self_ty> {
                 type Input = #input;
                 type State = #state;
-                #machine
+                #stepped
                 type Output = #carry;
                 #identity
                 #start

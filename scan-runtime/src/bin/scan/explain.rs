@@ -68,12 +68,12 @@ fn row_of(scan: &dyn AnyScan, strategy: Strategy, len: u64) -> Result<Vec<String
 
 fn row(mark: &str, plan: &Plan, len: u64) -> Result<Vec<String>, Box<dyn Error>> {
     let (cost, launches) = (plan.cost(len)?, plan.schedule(len)?.launches);
-    let most = |figure: fn(&Launch) -> u32| launches.iter().map(figure).max().unwrap_or(0).to_string();
+    let max = |figure: fn(&Launch) -> u32| launches.iter().map(figure).max().unwrap_or(0).to_string();
     Ok(vec![
         format!("{mark}{}", plan.strategy.carry),
         launches.len().to_string(),
-        most(|launch| launch.blocks),
-        most(|launch| launch.threads),
+        max(|launch| launch.blocks),
+        max(|launch| launch.threads),
         plan.tile.to_string(),
         per_element(cost.applications(), len),
         cost.steps().to_string(),
@@ -86,8 +86,8 @@ fn row(mark: &str, plan: &Plan, len: u64) -> Result<Vec<String>, Box<dyn Error>>
 /// A figure divided by the number of elements.
 fn per_element(figure: Count, len: u64) -> String {
     let ratio = |count: u64| format!("{:.2}", count as f64 / len as f64);
-    let (least, most) = (ratio(figure.least), ratio(figure.most));
-    if least == most { least } else { format!("{least} to {most}") }
+    let (min, max) = (ratio(figure.min), ratio(figure.max));
+    if min == max { min } else { format!("{min} to {max}") }
 }
 
 /// The planner's choice for each length.

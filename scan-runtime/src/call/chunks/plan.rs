@@ -58,13 +58,13 @@ pub(super) fn in_order(mut chunks: Vec<Chunk>, order: Order) -> Vec<Chunk> {
     chunks
 }
 
-/// The chunks of `len` elements, in the order of the scan. None is longer than `most`.
-pub(super) fn chunks(heads: &Heads<'_>, len: usize, most: usize, order: Order) -> Vec<Chunk> {
-    let most = most.max(1);
-    let mut chunks = Vec::with_capacity(len.div_ceil(most));
+/// The chunks of `len` elements, in the order of the scan. None is longer than `max`.
+pub(super) fn chunks(heads: &Heads<'_>, len: usize, max: usize, order: Order) -> Vec<Chunk> {
+    let max = max.max(1);
+    let mut chunks = Vec::with_capacity(len.div_ceil(max));
     let (mut start, mut within) = (0, None);
     while start < len {
-        let furthest = start.saturating_add(most).min(len);
+        let furthest = start.saturating_add(max).min(len);
         let (end, content) = match within {
             None => match (furthest < len).then(|| heads.last_head(start + 1..furthest + 1)) {
                 Some(None) => {
@@ -91,21 +91,21 @@ pub(super) fn chunks(heads: &Heads<'_>, len: usize, most: usize, order: Order) -
 }
 
 /// The chunks of an array that is scanned along an axis, in the order of the scan: parts of its outermost dimension, of
-/// at most `most` elements of memory, or of a further one for each index of those before it, where that is too large.
+/// at most `max` elements of memory, or of a further one for each index of those before it, where that is too large.
 /// The scanned dimension is the last that is cut. `None` where all elements go at once, since dimensions do not lie one
 /// within the other.
-pub(super) fn chunks_of_columns(axis: &Axis, most: usize, order: Order) -> Result<Option<Vec<Chunk>>, Error> {
+pub(super) fn chunks_of_columns(axis: &Axis, max: usize, order: Order) -> Result<Option<Vec<Chunk>>, Error> {
     let (shape, (inputs, outputs)) = (axis.shape(), axis.both_strides());
     let distance = |strides: &[isize], dimension: usize| strides[dimension].unsigned_abs();
     let reach = |strides: &[isize], from: usize| -> usize {
         1 + (from..shape.len()).map(|dimension| (shape[dimension] - 1) * distance(strides, dimension)).sum::<usize>()
     };
     let memory = |from: usize| reach(inputs, from).max(reach(outputs, from));
-    if axis.is_empty() || memory(0) <= most {
+    if axis.is_empty() || memory(0) <= max {
         return Ok(None);
     }
     // The first dimension of which one index is small enough.
-    let cut = (0..axis.axis()).find(|dimension| memory(dimension + 1) <= most).unwrap_or(axis.axis());
+    let cut = (0..axis.axis()).find(|dimension| memory(dimension + 1) <= max).unwrap_or(axis.axis());
     let nested = |dimension: usize| {
         let beyond = |strides: &[isize]| distance(strides, dimension) >= reach(strides, dimension + 1);
         shape[dimension] == 1 || beyond(inputs) && beyond(outputs)
@@ -113,7 +113,7 @@ pub(super) fn chunks_of_columns(axis: &Axis, most: usize, order: Order) -> Resul
     if !(0..=cut).all(nested) {
         return Ok(None);
     }
-    let step = (most / distance(inputs, cut).max(distance(outputs, cut)).max(1)).clamp(1, shape[cut]);
+    let step = (max / distance(inputs, cut).max(distance(outputs, cut)).max(1)).clamp(1, shape[cut]);
     let columns: usize =
         shape.iter().enumerate().skip(cut + 1).filter(|(k, _)| *k != axis.axis()).map(|(_, n)| n).product();
     let (mut chunks, mut index) = (Vec::new(), vec![0; cut]);
@@ -206,13 +206,13 @@ mod tests {
 
     /// Invariants of all chunks: they are the elements in order, none is too long, segments are whole, and a part
     /// follows the one before it.
-    fn check(heads: &Heads<'_>, starts: &[usize], len: usize, most: usize) {
+    fn check(heads: &Heads<'_>, starts: &[usize], len: usize, max: usize) {
         let begins = |at: usize| at == 0 || at == len || starts.contains(&at);
-        let found = chunks(heads, len, most, Order::Forward);
+        let found = chunks(heads, len, max, Order::Forward);
         let (mut at, mut within) = (0, false);
         for Chunk { input: elements, content, .. } in &found {
             let what = format!("{content:?} of {elements:?} in {found:?}");
-            assert!(elements.start == at && elements.end > at && elements.len() <= most, "{what}");
+            assert!(elements.start == at && elements.end > at && elements.len() <= max, "{what}");
             at = elements.end;
             match content {
                 Content::Whole(_) => {
@@ -227,7 +227,7 @@ mod tests {
             }
         }
         assert_eq!(at, len, "{found:?}");
-        let mut reversed = chunks(heads, len, most, Order::Reversed);
+        let mut reversed = chunks(heads, len, max, Order::Reversed);
         reversed.reverse();
         for (chunk, there) in found.iter().zip(&reversed) {
             assert_eq!(chunk.input, there.input);
@@ -242,28 +242,28 @@ mod tests {
     #[test]
     fn chunks_end_where_segments_do_or_lie_within_one() {
         for len in [1, 63, 64, 65, 500] {
-            for most in [1, 2, 64, 100, 499, 500] {
-                check(&Heads::NONE, &[], len, most);
+            for max in [1, 2, 64, 100, 499, 500] {
+                check(&Heads::NONE, &[], len, max);
                 for row in [1, 5, 50, 250].into_iter().filter(|row| len % row == 0) {
-                    check(&Heads::rows(row), &(0..len).step_by(row).collect::<Vec<_>>(), len, most);
+                    check(&Heads::rows(row), &(0..len).step_by(row).collect::<Vec<_>>(), len, max);
                 }
                 for longest in [1, 3, 70, 200, 1000] {
                     let starts_of = starts(len, longest, false);
                     let flags: Vec<bool> = (0..len).map(|at| starts_of.contains(&at)).collect();
-                    check(&Heads::flags(&flags), &starts_of, len, most);
+                    check(&Heads::flags(&flags), &starts_of, len, max);
                     let mut bits = vec![0_u32; len.div_ceil(32)];
                     starts_of.iter().for_each(|at| bits[at / 32] |= 1 << (at % 32));
-                    check(&Heads::bits(&bits), &starts_of, len, most);
+                    check(&Heads::bits(&bits), &starts_of, len, max);
                     let mut key = 0_u16;
                     let next = |flag: &bool| {
                         key += u16::from(*flag);
                         key
                     };
                     let keys: Vec<u16> = flags.iter().map(next).collect();
-                    check(&Heads::keys(&keys), &starts_of, len, most);
+                    check(&Heads::keys(&keys), &starts_of, len, max);
                     let offsets = starts(len, longest, true);
-                    check(&Heads::offsets(&offsets), &offsets, len, most);
-                    check(&Heads::offsets(&offsets[offsets.len() / 2..]), &offsets[offsets.len() / 2..], len, most);
+                    check(&Heads::offsets(&offsets), &offsets, len, max);
+                    check(&Heads::offsets(&offsets[offsets.len() / 2..]), &offsets[offsets.len() / 2..], len, max);
                 }
             }
         }
@@ -276,15 +276,15 @@ mod tests {
             let mut offsets: Vec<u32> = starts(len, longest, true).iter().map(|at| *at as u32).collect();
             offsets.extend([len as u32; 2]);
             let heads = Heads::offsets(&offsets);
-            for most in [1, 10, 64, 100] {
+            for max in [1, 10, 64, 100] {
                 let mut next = 0;
-                for Chunk { input: elements, content, .. } in chunks(&heads, len, most, Order::Forward) {
+                for Chunk { input: elements, content, .. } in chunks(&heads, len, max, Order::Forward) {
                     let indices = match content {
                         Content::Whole(indices) | Content::Part { of: indices, .. } => indices,
                     };
                     assert!(indices.start <= indices.end && indices.end < offsets.len());
                     // Those between are empty.
-                    assert!((next..indices.start).all(|index| heads.segment(index).is_empty()), "{most} {offsets:?}");
+                    assert!((next..indices.start).all(|index| heads.segment(index).is_empty()), "{max} {offsets:?}");
                     for index in indices.clone() {
                         let (segment, is_part) = (heads.segment(index), indices.len() == 1);
                         let within = segment.start <= elements.start && elements.end <= segment.end && is_part;
@@ -292,7 +292,7 @@ mod tests {
                     }
                     next = next.max(indices.end);
                 }
-                assert!((next..offsets.len() - 1).all(|index| heads.segment(index).is_empty()), "{most} {offsets:?}");
+                assert!((next..offsets.len() - 1).all(|index| heads.segment(index).is_empty()), "{max} {offsets:?}");
             }
         }
     }
@@ -304,19 +304,19 @@ mod tests {
         let cases: [&[u32]; 5] =
             [&[0, 0, 0, 5, 10, 10, 10], &[0, 5, 5, 5, 10], &[0, 0, 10], &[0, 3, 3, 5, 5, 8, 10, 10], &[0, 10, 10]];
         for offsets in cases {
-            for most in [5, 7, 10, 20] {
+            for max in [5, 7, 10, 20] {
                 let heads = Heads::offsets(offsets);
-                let found = chunks(&heads, 10, most, Order::Forward);
+                let found = chunks(&heads, 10, max, Order::Forward);
                 if found.iter().any(Chunk::is_part) {
                     continue;
                 }
                 let mut next = 0;
                 for chunk in &found {
                     let Content::Whole(segments) = &chunk.content else { unreachable!("no part") };
-                    assert_eq!(segments.start, next, "{most} {offsets:?}: {found:?}");
+                    assert_eq!(segments.start, next, "{max} {offsets:?}: {found:?}");
                     next = segments.end;
                 }
-                assert_eq!(next, offsets.len() - 1, "{most} {offsets:?}: {found:?}");
+                assert_eq!(next, offsets.len() - 1, "{max} {offsets:?}: {found:?}");
             }
         }
         let whole =
@@ -356,9 +356,9 @@ mod tests {
         ];
         for axis in &cases {
             let whole = elements(&axis.layout(), 0, 0, 0);
-            for most in [1, 7, 30, 50, 100] {
-                let Some(found) = chunks_of_columns(axis, most, Order::Forward).unwrap() else {
-                    assert!(axis.input_len().max(axis.output_len()) <= most, "{axis:?} {most}");
+            for max in [1, 7, 30, 50, 100] {
+                let Some(found) = chunks_of_columns(axis, max, Order::Forward).unwrap() else {
+                    assert!(axis.input_len().max(axis.output_len()) <= max, "{axis:?} {max}");
                     continue;
                 };
                 let mut all = Vec::new();
@@ -376,12 +376,12 @@ mod tests {
                     assert_eq!(part.len(), len);
                     // No chunk has more memory than was asked for, unless one index of what is cut has more.
                     let memory = input.len().max(output.len());
-                    assert!(memory <= most || layout.length() == 1, "{axis:?} {most}: {input:?} {output:?}");
+                    assert!(memory <= max || layout.length() == 1, "{axis:?} {max}: {input:?} {output:?}");
                     assert!(part.iter().all(|(from, to, ..)| input.contains(from) && output.contains(to)));
                     all.extend(part.into_iter().map(|(from, to, column, at)| (from, to, column, at + step)));
                 }
                 all.sort_unstable();
-                assert_eq!(all, whole, "{axis:?} {most}");
+                assert_eq!(all, whole, "{axis:?} {max}");
                 assert!(steps.iter().all(|steps| *steps == axis.layout().length()));
             }
         }

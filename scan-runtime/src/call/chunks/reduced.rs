@@ -17,14 +17,14 @@ use crate::{
     heads::HeadKind,
 };
 
-/// The chunks of segments, of at most `most` elements each: whole segments, or parts of one that is longer. Segments
+/// The chunks of segments, of at most `max` elements each: whole segments, or parts of one that is longer. Segments
 /// without elements are with others, or in no chunk. The parts of a segment are in the order of the scan.
-fn chunks_of_segments(segments: &[Range<usize>], most: usize, order: Order) -> Vec<Chunk> {
-    let most = most.max(1);
+fn chunks_of_segments(segments: &[Range<usize>], max: usize, order: Order) -> Vec<Chunk> {
+    let max = max.max(1);
     let (mut chunks, mut index) = (Vec::new(), 0);
     while let Some(segment) = segments.get(index) {
         let start = segment.start;
-        let fitting = segments[index..].partition_point(|segment| segment.end - start <= most);
+        let fitting = segments[index..].partition_point(|segment| segment.end - start <= max);
         if fitting > 0 {
             let whole = index..index + fitting;
             let elements = start..segments[whole.end - 1].end;
@@ -35,11 +35,11 @@ fn chunks_of_segments(segments: &[Range<usize>], most: usize, order: Order) -> V
             continue;
         }
         let part = |first: usize| {
-            let end = segment.end.min(first.saturating_add(most));
+            let end = segment.end.min(first.saturating_add(max));
             let content = Content::Part { of: index..index + 1, first: first == start, last: end == segment.end };
             Chunk { output: 0..0, ..Chunk::of(first..end, content) }
         };
-        chunks.extend(in_order(segment.clone().step_by(most).map(part).collect(), order));
+        chunks.extend(in_order(segment.clone().step_by(max).map(part).collect(), order));
         index += 1;
     }
     chunks
@@ -155,18 +155,18 @@ mod tests {
         let whole = |elements: Range<usize>, of: Range<usize>| (elements, Content::Whole(of));
         let part =
             |elements: Range<usize>, of: usize, first, last| (elements, Content::Part { of: of..of + 1, first, last });
-        let check = |ends: &[usize], most: usize, expected: &[(Range<usize>, Content)]| {
+        let check = |ends: &[usize], max: usize, expected: &[(Range<usize>, Content)]| {
             let segments: Vec<_> = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
-            let found = chunks_of_segments(&segments, most, Order::Forward);
+            let found = chunks_of_segments(&segments, max, Order::Forward);
             let of = |chunk: &Chunk| (chunk.input.clone(), chunk.content.clone());
-            assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected, "{ends:?}, {most}");
+            assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected, "{ends:?}, {max}");
             for chunk in &found {
-                assert!(chunk.len == chunk.input.len() && (1..=most).contains(&chunk.len), "{chunk:?}");
+                assert!(chunk.len == chunk.input.len() && (1..=max).contains(&chunk.len), "{chunk:?}");
                 let results = if let Content::Whole(of) = &chunk.content { of.clone() } else { 0..0 };
                 assert_eq!(chunk.output, results);
             }
             // Reversed, the parts of each segment are the other way round, and its last one is the first.
-            let mut reversed = chunks_of_segments(&segments, most, Order::Reversed);
+            let mut reversed = chunks_of_segments(&segments, max, Order::Reversed);
             let segment = |chunk: &Chunk| match &chunk.content {
                 Content::Whole(of) | Content::Part { of, .. } => of.start,
             };
@@ -178,7 +178,7 @@ mod tests {
                     }
                 }
             }
-            assert_eq!(reversed, found, "{ends:?}, {most}");
+            assert_eq!(reversed, found, "{ends:?}, {max}");
         };
         check(&[0, 3, 5, 9], 5, &[whole(0..5, 0..2), whole(5..9, 2..3)]);
         check(&[0, 3, 5, 9], 100, &[whole(0..9, 0..3)]);

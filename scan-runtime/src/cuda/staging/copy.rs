@@ -11,11 +11,11 @@ use super::{Staging, pieces::Pieces};
 /// The number of bytes that a thread copies at a time.
 const PIECE: usize = if cfg!(miri) { 1 << 7 } else { 128 << 10 };
 /// This many threads copy faster than the bus.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Threads that only copy, so that they are available to every call, even if the program's own threads are waiting.
 static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
-    let threads = (*CORES).min(MOST_THREADS) - 1;
+    let threads = (*CORES).min(MAX_THREADS) - 1;
     let name = |index| format!("scan-copy-{index}");
     // Without them, the caller copies alone.
     (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()).flatten()
@@ -25,7 +25,7 @@ static CORES: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism()
 
 /// The default number of threads that copy, including the caller: some cores are left to the program.
 fn usual_threads() -> usize {
-    (*CORES / 2).min(MOST_THREADS)
+    (*CORES / 2).min(MAX_THREADS)
 }
 
 /// A copy that several threads share.

@@ -19,8 +19,8 @@ use crate::{
 /// Parts of one allocation begin at multiples of this, like separate allocations.
 const ALIGNMENT: usize = 256;
 /// The minimum size of an allocation.
-const LEAST_MAPPED: usize = 128 << 10;
-const LEAST_DEVICE: u64 = 2 << 20;
+const MIN_MAPPED: usize = 128 << 10;
+const MIN_DEVICE: u64 = 2 << 20;
 
 /// A stream with memory, for one call at a time. Its parts are made when first needed, and kept.
 pub(super) struct Lane {
@@ -123,13 +123,13 @@ impl Lane {
         self.stream().context().bind_to_thread().map_err(driver_error("binding the context"))?;
         if mapped > self.mapped.as_ref().map_or(0, LockedMemory::bytes) {
             self.mapped = None;
-            let bytes = mapped.next_power_of_two().max(LEAST_MAPPED);
+            let bytes = mapped.next_power_of_two().max(MIN_MAPPED);
             self.mapped = Some(LockedMemory::new(self.stream().context(), bytes)?);
         }
         let device = device as u64;
         if device > self.device.as_ref().map_or(0, |(_, bytes)| *bytes) {
             self.device = None;
-            let bytes = device.max(LEAST_DEVICE);
+            let bytes = device.max(MIN_DEVICE);
             self.device = Some((DeviceMemory::new(self.stream(), bytes)?, bytes));
         }
         let pointer = |part: Part, bytes: usize| if bytes == 0 { 0 } else { self.pointer(part) };
@@ -283,8 +283,8 @@ impl Lane {
     }
 
     /// Frees device memory beyond these bytes.
-    pub(super) fn trim(&mut self, most: u64) {
-        if self.device.as_ref().is_some_and(|(_, bytes)| *bytes > most) {
+    pub(super) fn trim(&mut self, max: u64) {
+        if self.device.as_ref().is_some_and(|(_, bytes)| *bytes > max) {
             self.device = None;
         }
     }

@@ -6,7 +6,7 @@ use crate::Error;
 /// neither.
 pub(super) const SLOTS: usize = 4;
 /// The overhead of smaller pieces exceeds the latency that they hide.
-const LEAST_PIECE: usize = 256 << 10;
+const MIN_PIECE: usize = 256 << 10;
 
 /// Moves pieces through the slots.
 pub(super) trait Transfers {
@@ -26,8 +26,8 @@ pub(super) struct Piece {
 }
 
 /// The length of all pieces but perhaps the last. Even a copy of moderate length has several.
-pub(super) fn piece_bytes(bytes: usize, most: usize) -> usize {
-    bytes.div_ceil(SLOTS).next_multiple_of(4096).clamp(LEAST_PIECE.min(most), most)
+pub(super) fn piece_bytes(bytes: usize, max: usize) -> usize {
+    bytes.div_ceil(SLOTS).next_multiple_of(4096).clamp(MIN_PIECE.min(max), max)
 }
 
 fn pieces(bytes: usize, length: usize) -> impl Iterator<Item = (usize, Piece)> {

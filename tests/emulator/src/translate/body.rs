@@ -4,19 +4,19 @@ use super::{Translator, Unsupported};
 
 /// Words that would escape the emulator's notice, or that it has no meaning for.
 const REFUSED: [(&str, &str); 10] = [
-    ("asm", "a machine instruction outside of the machine part"),
+    ("asm", "a machine instruction outside of the intrinsics"),
     ("auto", "a variable of this type would hold a place in memory, not the value read from there"),
     ("volatile", "say what is meant: a relaxed, acquire or release access"),
     ("goto", "not in the language of the kernels"),
     ("extern", "dynamic shared memory"),
     ("static", "a variable that all threads share"),
-    ("__asm__", "a machine instruction outside of the machine part"),
+    ("__asm__", "a machine instruction outside of the intrinsics"),
     ("__global__", "a kernel inside of a function"),
     ("new", "not in the language of the kernels"),
     ("union", "bytes that are set without the emulator's notice"),
 ];
 
-/// Words of the machine that the host prelude has a meaning for.
+/// Words of CUDA that the host prelude has a meaning for.
 const KNOWN: [&str; 9] = [
     "__syncthreads",
     "__syncwarp",
@@ -117,7 +117,7 @@ impl Translator<'_> {
             return Err(self.unsupported(position, reason));
         }
         if text.starts_with("__") && !KNOWN.contains(&text) || text.starts_with("atomic") {
-            return Err(self.unsupported(position, "a machine instruction that the machine part does not name"));
+            return Err(self.unsupported(position, "a machine instruction that the intrinsics do not name"));
         }
         match text {
             "__shared__" => return self.rewrite_shared(position, close),

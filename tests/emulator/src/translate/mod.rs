@@ -15,7 +15,7 @@
 //! | `op.combine(a, b)` | `apply(op, line, a, b)` |
 //! | `op.append(a, x)`, `op.prepend(x, a)` | `append(op, line, a, x)`, `prepend(op, line, x, a)` |
 //! | `threadIdx.x` and its like | a call |
-//! | a definition of a machine function (`shuffle_up`, `fence`, …) | nothing: the host prelude defines it |
+//! | a definition of an intrinsic (`shuffle_up`, `fence`, …) | nothing: the host prelude defines it |
 //!
 //! The operator's own text stays as it is. What the rules do not know is an error, not a guess.
 
@@ -26,8 +26,8 @@ use std::collections::HashSet;
 
 use tokens::{Kind, Token, join, tokenize};
 
-/// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 43] = [
+/// The intrinsics that the host prelude defines.
+const INTRINSICS: [&str; 43] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -64,7 +64,7 @@ const MACHINE: [&str; 43] = [
     "cp_async_wait_all",
     "cp_async_wait_group",
     "opaque_word",
-    "machine_item",
+    "intrinsic_item",
     "move_table",
     "store_to_block",
     "arrive_in_cluster",
@@ -115,7 +115,7 @@ pub struct Unsupported {
 pub(super) fn translate(text: &str) -> Result<Translation, Unsupported> {
     let mut translator = Translator::new(text)?;
     let includes = translator.take_includes();
-    translator.remove_machine_functions()?;
+    translator.remove_intrinsics()?;
     let kernels_begin = translator.find_operator()?;
     translator.rewrite_kept_constants(kernels_begin);
     let kernels = translator.rewrite_kernels(kernels_begin)?;
@@ -274,15 +274,15 @@ impl<'a> Translator<'a> {
         })
     }
 
-    fn remove_machine_functions(&mut self) -> Result<(), Unsupported> {
+    fn remove_intrinsics(&mut self) -> Result<(), Unsupported> {
         let mut item = 0;
         let mut removals = Vec::new();
         for position in self.outermost(0) {
-            let names_function = MACHINE.contains(&self.text(position)) && self.text(position + 1) == "(";
+            let names_function = INTRINSICS.contains(&self.text(position)) && self.text(position + 1) == "(";
             if names_function {
                 let body = self.partner[position + 1] + 1;
                 if self.text(body) != "{" {
-                    return Err(self.unsupported(position, "a machine function, but not its definition"));
+                    return Err(self.unsupported(position, "an intrinsic, but not its definition"));
                 }
                 removals.push(item..=self.partner[body]);
             }
@@ -503,10 +503,10 @@ impl<'a> Translator<'a> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_page_of_the_dialect_names_every_machine_function() {
+    fn the_page_of_the_dialect_names_every_intrinsic() {
         let page = include_str!("../../dialect.md");
-        let (_, header) = page.split_once("# The machine header").unwrap_or_default();
-        for name in super::MACHINE {
+        let (_, header) = page.split_once("# Intrinsics").unwrap_or_default();
+        for name in super::INTRINSICS {
             assert!(header.contains(&format!("`{name}(")), "{name}");
         }
     }

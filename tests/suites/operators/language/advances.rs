@@ -1,4 +1,4 @@
-//! Machines whose carry and output one function gives: `step` and `emit` of the text beside `advance` of Rust.
+//! Stepped operators whose carry and output one function gives: `step` and `emit` of the text beside `advance` of Rust.
 
 use super::harness::{Random, Sample, Suite};
 use scan_runtime::{ScanOp, scan_element, scan_fn, scan_op};
@@ -25,7 +25,7 @@ fn leading_ones(x: u8) -> u8 {
     x.leading_ones() as u8
 }
 
-macro_rules! machines {
+macro_rules! stepped {
     ($($(#[$about:meta])* $name:ident: $input:ty, $carry:ty => $output:ty, $start:expr, { $($advance:tt)* })*) => {$(
         $(#[$about])*
         struct $name;
@@ -52,7 +52,7 @@ macro_rules! machines {
     )*};
 }
 
-machines! {
+stepped! {
     /// Returns from several places, and has variables that only one of the results needs.
     Utf8: u8, Reading => u32, Reading { bits: 0, left: 0 }, {
         fn advance(c: Reading, x: u8) -> (Reading, u32) {
@@ -181,10 +181,10 @@ impl ScanOp for Scaled {
 }
 
 pub(crate) fn cases(suite: &mut Suite) {
-    suite.machine(Utf8);
-    suite.machine(Alike);
-    suite.machine(Branches);
-    suite.machine(Loops);
-    suite.machine(Divides);
-    suite.machine(Scaled { scale: 3, limit: 1 << 31 });
+    suite.stepped(Utf8);
+    suite.stepped(Alike);
+    suite.stepped(Branches);
+    suite.stepped(Loops);
+    suite.stepped(Divides);
+    suite.stepped(Scaled { scale: 3, limit: 1 << 31 });
 }

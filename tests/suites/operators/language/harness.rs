@@ -179,8 +179,8 @@ impl Suite {
         self.cases.push(Case::new(op.source(), op.parameters(), "lift", values, expected, shown, tolerance.into()));
     }
 
-    /// `step` and `emit` of a machine, on all pairs of edges and some random pairs.
-    pub(crate) fn machine<O: ScanOp>(&mut self, op: O)
+    /// `step` and `emit` of a stepped operator, on all pairs of edges and some random pairs.
+    pub(crate) fn stepped<O: ScanOp>(&mut self, op: O)
     where
         O::Input: Sample + Debug,
         O::Carry: Sample + Debug,

@@ -42,7 +42,7 @@ element! {
     CUDART_VERSION { linux, unix }
     NV_IF_TARGET { assert, chosen }
     printf { printf, alignof }
-    machine_byte { array, at }
+    intrinsic_byte { array, at }
     Array { items, raw }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn cases(suite: &mut Suite) {
     macro_rules! structs {
         ($($name:ident)*) => { $(suite.combine(OnStructs::<$name>(::std::marker::PhantomData), 0);)* };
     }
-    structs!(std clock value threadIdx NULL Words WideNumber CUDART_VERSION NV_IF_TARGET printf machine_byte Array);
+    structs!(std clock value threadIdx NULL Words WideNumber CUDART_VERSION NV_IF_TARGET printf intrinsic_byte Array);
     suite.combine(max, 0);
     suite.combine(Fields { combine: 1, lift: 2, project: 4, identity: 8, Fields: 16 }, 0);
     operator!(suite, [u32; 4], |chosen, raw| {

@@ -16,7 +16,7 @@ use crate::target_dir;
 pub const IN_A_BATCH: u64 = 400;
 
 /// How often rustc is asked: it tells of errors stage by stage.
-const MOST_STAGES: usize = 12;
+const MAX_STAGES: usize = 12;
 
 const MANIFEST: &str = "[workspace]\n\n[package]\nname = \"edge\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n";
 
@@ -55,7 +55,7 @@ pub fn batch(from: u64, count: u64) -> Result<Report, String> {
     let mut left: BTreeSet<u64> = programs.iter().map(|(number, _)| *number).collect();
     write_crate(&folder, &programs)?;
     let mut builds = false;
-    for _ in 0..MOST_STAGES {
+    for _ in 0..MAX_STAGES {
         write_main(&folder, &left)?;
         let output = cargo(&folder, "build", &["--message-format=json"])?;
         if output.status.success() {

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
 /// The default lengths: powers of two.
 const LENGTHS: [usize; 5] = [1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 28];
 /// The longest inputs of them, in bytes: on a device, and on the CPU.
-const MOST_BYTES: [usize; 2] = [1 << 30, 1 << 27];
+const MAX_BYTES: [usize; 2] = [1 << 30, 1 << 27];
 /// The minimum duration of a turn, in which a call is repeated, because clocks are coarse.
 const TURN: Duration = Duration::from_millis(2);
 
@@ -86,8 +86,8 @@ impl Visitor for Measure {
     {
         let Measure { scanner, arguments: Arguments { way, strategy, len, turns, .. } } = self;
         let scan: Scan<Op> = way.scan(&scanner, op, strategy);
-        let most = if scanner.context().is_some() { MOST_BYTES[0] } else { MOST_BYTES[1] };
-        let usual = || LENGTHS.into_iter().filter(|len| len * size_of::<T>() <= most).collect();
+        let max = if scanner.context().is_some() { MAX_BYTES[0] } else { MAX_BYTES[1] };
+        let usual = || LENGTHS.into_iter().filter(|len| len * size_of::<T>() <= max).collect();
         let lengths: Vec<usize> =
             if len.is_empty() { usual() } else { len.into_iter().map(NonZeroUsize::get).collect() };
         lengths.into_iter().map(|len| Ok(row::<T>(len, measure(&scanner, &scan, len, turns.get())?))).collect()
@@ -121,10 +121,10 @@ fn race(race: &mut impl Race, turns: usize) -> Outcome<[Duration; 2]> {
 
 /// How many calls fill a turn.
 fn calls_in_a_turn(mut time: impl FnMut(u32) -> Outcome<Duration>) -> Outcome<u32> {
-    const MOST: u32 = 1 << 14;
+    const MAX: u32 = 1 << 14;
     time(1)?;
     let mut calls = 1;
-    while calls < MOST && time(calls)? < TURN {
+    while calls < MAX && time(calls)? < TURN {
         calls *= 2;
     }
     Ok(calls)

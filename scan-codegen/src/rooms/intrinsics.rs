@@ -6,7 +6,7 @@ use super::{Room, Words};
 
 /// What its templates speak of.
 #[derive(Serialize)]
-pub(crate) struct MachineWords {
+pub(crate) struct IntrinsicsWords {
     /// A call before what follows in the line, and one in a line of its own, of a wait for a pseudo-random time: none
     /// but in tests.
     delay: &'static str,
@@ -20,11 +20,11 @@ pub(crate) struct MachineWords {
     packet_letter: &'static str,
 }
 
-impl Words for MachineWords {
-    const ROOM: Room = Room::Machine;
+impl Words for IntrinsicsWords {
+    const ROOM: Room = Room::Intrinsics;
 }
 
-impl MachineWords {
+impl IntrinsicsWords {
     /// `delays` is whether threads wait at random where they communicate, `packet_payload` how many words of a value a
     /// packet has.
     pub(crate) fn new(delays: bool, packet_payload: u64) -> Self {
@@ -32,6 +32,6 @@ impl MachineWords {
             if delays { ("delay(); ", "  delay();\n", "1 << 5") } else { ("", "", "1 << 13") };
         let (packet_word, packet_letter) =
             if packet_payload == 1 { ("unsigned long long", "l") } else { ("unsigned __int128", "q") };
-        MachineWords { delay, delay_after, long_wait, packet_payload, packet_word, packet_letter }
+        IntrinsicsWords { delay, delay_after, long_wait, packet_payload, packet_word, packet_letter }
     }
 }

@@ -6,53 +6,53 @@ use serde::Serialize;
 
 /// A function of C's mathematics: Rust's name, C's name, its parameters.
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct MachineFunction {
+pub(super) struct Intrinsic {
     name: &'static str,
     cuda: &'static str,
     parameters: &'static [&'static str],
 }
 
-const fn machine(name: &'static str, cuda: &'static str, parameters: &'static [&'static str]) -> MachineFunction {
-    MachineFunction { name, cuda, parameters }
+const fn intrinsic(name: &'static str, cuda: &'static str, parameters: &'static [&'static str]) -> Intrinsic {
+    Intrinsic { name, cuda, parameters }
 }
 
 /// The functions that each float has. All but `rem` are methods, the first parameter the receiver.
-const MACHINE_FUNCTIONS: &[MachineFunction] = &[
-    machine("abs", "fabs", &["x"]),
-    machine("acos", "acos", &["x"]),
-    machine("asin", "asin", &["x"]),
-    machine("atan", "atan", &["x"]),
-    machine("atan2", "atan2", &["y", "x"]),
-    machine("cbrt", "cbrt", &["x"]),
-    machine("ceil", "ceil", &["x"]),
-    machine("copysign", "copysign", &["x", "sign"]),
-    machine("cos", "cos", &["x"]),
-    machine("cosh", "cosh", &["x"]),
-    machine("exp", "exp", &["x"]),
-    machine("exp2", "exp2", &["x"]),
-    machine("exp_m1", "expm1", &["x"]),
-    machine("floor", "floor", &["x"]),
-    machine("hypot", "hypot", &["x", "y"]),
-    machine("ln", "log", &["x"]),
-    machine("ln_1p", "log1p", &["x"]),
-    machine("log10", "log10", &["x"]),
-    machine("log2", "log2", &["x"]),
-    machine("max", "fmax", &["x", "y"]),
-    machine("min", "fmin", &["x", "y"]),
-    machine("mul_add", "fma", &["x", "y", "z"]),
-    machine("powf", "pow", &["x", "y"]),
-    machine("rem", "fmod", &["x", "y"]),
-    machine("round", "round", &["x"]),
-    machine("round_ties_even", "rint", &["x"]),
-    machine("sin", "sin", &["x"]),
-    machine("sinh", "sinh", &["x"]),
-    machine("sqrt", "sqrt", &["x"]),
-    machine("tan", "tan", &["x"]),
-    machine("tanh", "tanh", &["x"]),
-    machine("trunc", "trunc", &["x"]),
+const INTRINSICS: &[Intrinsic] = &[
+    intrinsic("abs", "fabs", &["x"]),
+    intrinsic("acos", "acos", &["x"]),
+    intrinsic("asin", "asin", &["x"]),
+    intrinsic("atan", "atan", &["x"]),
+    intrinsic("atan2", "atan2", &["y", "x"]),
+    intrinsic("cbrt", "cbrt", &["x"]),
+    intrinsic("ceil", "ceil", &["x"]),
+    intrinsic("copysign", "copysign", &["x", "sign"]),
+    intrinsic("cos", "cos", &["x"]),
+    intrinsic("cosh", "cosh", &["x"]),
+    intrinsic("exp", "exp", &["x"]),
+    intrinsic("exp2", "exp2", &["x"]),
+    intrinsic("exp_m1", "expm1", &["x"]),
+    intrinsic("floor", "floor", &["x"]),
+    intrinsic("hypot", "hypot", &["x", "y"]),
+    intrinsic("ln", "log", &["x"]),
+    intrinsic("ln_1p", "log1p", &["x"]),
+    intrinsic("log10", "log10", &["x"]),
+    intrinsic("log2", "log2", &["x"]),
+    intrinsic("max", "fmax", &["x", "y"]),
+    intrinsic("min", "fmin", &["x", "y"]),
+    intrinsic("mul_add", "fma", &["x", "y", "z"]),
+    intrinsic("powf", "pow", &["x", "y"]),
+    intrinsic("rem", "fmod", &["x", "y"]),
+    intrinsic("round", "round", &["x"]),
+    intrinsic("round_ties_even", "rint", &["x"]),
+    intrinsic("sin", "sin", &["x"]),
+    intrinsic("sinh", "sinh", &["x"]),
+    intrinsic("sqrt", "sqrt", &["x"]),
+    intrinsic("tan", "tan", &["x"]),
+    intrinsic("tanh", "tanh", &["x"]),
+    intrinsic("trunc", "trunc", &["x"]),
 ];
 
-/// Functions of the machine that methods of floats are made of.
+/// Intrinsics that methods of floats are made of.
 const FLOAT_PARTS: &[(&str, &[&str])] = &[
     ("signum", &["copysign"]),
     ("fract", &["trunc"]),
@@ -61,22 +61,22 @@ const FLOAT_PARTS: &[(&str, &[&str])] = &[
 ];
 
 /// The functions that parts of the prelude call.
-pub(super) fn machine_functions(uses: &BTreeSet<&'static str>) -> Vec<MachineFunction> {
+pub(super) fn intrinsics(uses: &BTreeSet<&'static str>) -> Vec<Intrinsic> {
     let mut names = uses.clone();
     for (method, parts) in FLOAT_PARTS {
         if uses.contains(method) {
             names.extend(parts.iter().copied());
         }
     }
-    MACHINE_FUNCTIONS.iter().filter(|function| names.contains(function.name)).copied().collect()
+    INTRINSICS.iter().filter(|function| names.contains(function.name)).copied().collect()
 }
 
 /// Those that are methods of floats, with the parameters after the receiver.
-pub(super) fn float_methods(uses: &BTreeSet<&'static str>) -> Vec<MachineFunction> {
-    MACHINE_FUNCTIONS
+pub(super) fn float_methods(uses: &BTreeSet<&'static str>) -> Vec<Intrinsic> {
+    INTRINSICS
         .iter()
         .filter(|function| function.name != "rem" && uses.contains(function.name))
-        .map(|function| MachineFunction { parameters: &function.parameters[1..], ..*function })
+        .map(|function| Intrinsic { parameters: &function.parameters[1..], ..*function })
         .collect()
 }
 
@@ -88,9 +88,9 @@ pub(super) struct FloatExpression {
 }
 
 const FLOAT_EXPRESSIONS: &[FloatExpression] = &[
-    FloatExpression { name: "signum", value: "value != value ? value : machine_copysign(1, value)" },
+    FloatExpression { name: "signum", value: "value != value ? value : intrinsic_copysign(1, value)" },
     FloatExpression { name: "recip", value: "1 / value" },
-    FloatExpression { name: "fract", value: "value - machine_trunc(value)" },
+    FloatExpression { name: "fract", value: "value - intrinsic_trunc(value)" },
     // Of a half, the number as `f32`.
     FloatExpression { name: "factor", value: "*this" },
 ];
@@ -117,7 +117,7 @@ const OTHER_FLOAT_FUNCTIONS: &str = "\
 
 /// Functions of C that the compiler knows without being told.
 pub(crate) fn c_functions() -> impl Iterator<Item = String> {
-    let of_floats = MACHINE_FUNCTIONS
+    let of_floats = INTRINSICS
         .iter()
         .map(|function| function.cuda)
         .chain(OTHER_FLOAT_FUNCTIONS.split_ascii_whitespace())

@@ -1,4 +1,4 @@
-//! Machines, and operators that append inputs, on the CPU: the plain loop, on one thread and on several.
+//! Stepped operators, and operators that append inputs, on the CPU: the plain loop, on one thread and on several.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -7,11 +7,11 @@ use scan_runtime::{Axis, Error, PlanError, ScanOp, Scanner, ops, scan_op};
 use scan_tests::{
     checked::render,
     lifting::{Narrow, Wide, inputs},
-    machines::{Advancer, COMPARISONS, Coder, Emitter},
+    stepped::{Advancer, COMPARISONS, Coder, Emitter},
 };
 
 #[test]
-fn machines_equal_a_plain_loop() {
+fn stepped_operators_equal_a_plain_loop() {
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for (name, compare) in COMPARISONS {
@@ -25,7 +25,7 @@ fn machines_equal_a_plain_loop() {
 
 /// Carry and output by one function, or by two: the same results, in either direction.
 #[test]
-fn a_machine_that_advances_equals_one_that_steps_and_emits() {
+fn a_stepped_operator_that_advances_equals_one_that_steps_and_emits() {
     let (scanner, x) = (Scanner::cpu(), inputs(9_001));
     let [advanced, stepped] = [scans(&scanner, Advancer, &x), scans(&scanner, Coder, &x)];
     assert!(advanced == stepped);
@@ -120,7 +120,8 @@ fn a_carry_that_is_an_output_needs_no_project() {
     assert_eq!(scanner.reduce(Renamed).run(&[2, 3]).unwrap(), 12);
 }
 
-/// A reduction by segments gives `project` of a carry, on every device: the kernels whose last results it takes do not emit.
+/// A reduction by segments gives `project` of a carry, on every device: the kernels whose last results it takes do not
+/// emit.
 #[test]
 fn emitting_reductions_by_segments_are_refused() {
     let spec = ScanSpec::inclusive().with_segments(Segments::Rows);

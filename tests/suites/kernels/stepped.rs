@@ -1,5 +1,5 @@
-//! Operators that append inputs, and machines, by every strategy in turn and every tree: forwards and reversed, restarting
-//! or not.
+//! Stepped operators, and operators that append inputs, by every strategy in turn and every tree: forwards and
+//! reversed, restarting or not.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -10,12 +10,12 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Program, ReductionProgram},
     extent::{compiled, one_in},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{
-        Advancer, Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings,
-    },
     operators::mixed,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads},
+    stepped::{
+        Advancer, Appending, Coder, Composing, Emitter, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings,
+    },
     strategies,
 };
 
@@ -61,8 +61,8 @@ fn program<Op: ScanOp>(op: Op, how: How, initial_value: Op::Carry) -> Program<Op
     Program::of(op, &spec, with_initial_value.then_some(initial_value), &shape(strategy)).unwrap()
 }
 
-/// Runs an operator in all of these ways. `input` makes elements of where segments begin, which are all in one if nothing
-/// tells.
+/// Runs an operator in all of these ways. `input` makes elements of where segments begin, which are all in one if
+/// nothing tells.
 fn climb<Op: ScanOp + Copy>(
     op: Op,
     initial_value: Op::Carry,
@@ -101,22 +101,22 @@ fn appended_states_match_the_reference() {
     climb(Composing, INITIAL_VALUE, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
 }
 
-/// Random machines, one of each shape; `soak` draws more.
+/// Random stepped operators, one of each shape; `soak` draws more.
 #[test]
-fn random_machines_match_the_reference() {
+fn random_stepped_operators_match_the_reference() {
     for seed in one_in(4, [1, 2, 3, 5]) {
         drawn::play(seed).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
-fn machines_that_emit_match_the_reference() {
+fn stepped_operators_that_emit_match_the_reference() {
     let ways = [plain(0), segmented(1)].concat();
     climb(Coder, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 
 #[test]
-fn machines_that_advance_match_the_reference() {
+fn stepped_operators_that_advance_match_the_reference() {
     let ways: Vec<How> = [plain(3), segmented(0)].concat().into_iter().step_by(2).collect();
     climb(Advancer, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
@@ -130,7 +130,7 @@ fn emitters_match_the_reference() {
 }
 
 #[test]
-fn machines_over_combined_states_match_the_reference() {
+fn stepped_operators_over_combined_states_match_the_reference() {
     let ways = [plain(3), segmented(2)].concat();
     climb(Mapped, 99, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
 }
@@ -150,7 +150,7 @@ fn numbers(how: How, begins: &[bool]) -> Vec<u16> {
 }
 
 #[test]
-fn machines_step_through_their_segment_in_order() {
+fn stepped_operators_step_through_their_segment_in_order() {
     let ways = [plain(2), segmented(3)].concat();
     climb(Reader, Page { first: 0, end: 1 }, &ways, numbers, |emulator| emulator.check(adjacent));
 }
@@ -172,7 +172,7 @@ fn the_input_of_readers_is_in_order() {
     }
 }
 
-/// What a machine is applied to while runs are scanned is counted nowhere: its steps are none.
+/// What a stepped operator is applied to while runs are scanned is counted nowhere: its steps are none.
 #[test]
 fn applications_are_those_of_the_formulas() {
     for how in plain(0) {
@@ -186,7 +186,7 @@ fn applications_are_those_of_the_formulas() {
         let emulated = program.verify(&Emulator::new(7), &inputs(length)).unwrap();
         let cost = program.plan.cost(length as u64).unwrap();
         let (found, expected) = (emulated.counters.applications(), cost.applications());
-        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
+        assert!((expected.min..=expected.max).contains(&found), "{found}, where {expected:?}: {}", program.plan);
     }
 }
 
@@ -225,7 +225,7 @@ where
 }
 
 #[test]
-fn machines_along_an_axis_match_the_reference() {
+fn stepped_operators_along_an_axis_match_the_reference() {
     along_an_axis(Coder, 99, &WAYS);
     along_an_axis(Appending, INITIAL_VALUE, &WAYS);
     along_an_axis(Emitter, 99, &[(ScanKind::Inclusive, false), (ScanKind::Inclusive, true)]);

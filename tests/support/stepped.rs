@@ -1,4 +1,4 @@
-//! Operators that append inputs, and machines, for every kernel that folds and scans input by input.
+//! Stepped operators, and operators that append inputs, for every kernel that folds and scans input by input.
 
 use std::error::Error;
 
@@ -302,8 +302,8 @@ pub fn adjacent(a: &Stretch, b: &Stretch) -> bool {
 /// not the loop's.
 pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
-/// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
-/// forwards and reversed, restarting or not, with totals and as a reduction.
+/// Stepped operators, an operator that appends, and a stepped operator with one that is not, on host memory: in every
+/// way, forwards and reversed, restarting or not, with totals and as a reduction.
 pub const COMPARISONS: [(&str, Comparison); 20] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("advancer", |scanner, len| compare(scanner, Advancer, 99, &inputs(len))),

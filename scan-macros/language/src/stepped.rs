@@ -1,12 +1,12 @@
-//! What makes an operator a machine: a carry, where it starts, and how inputs and partial results move it on.
+//! What makes an operator stepped: a carry, where it starts, and how inputs and partial results move it on.
 
 use crate::errors::Errors;
-use crate::operator::{Function, Machine, of_trait};
+use crate::operator::{Function, Stepped, of_trait};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, Ident, Type};
 
-/// What an impl block says of a machine.
+/// What an impl block says of a stepped operator.
 pub(crate) struct Written<'a> {
     pub(crate) carry: Option<(Ident, Type)>,
     pub(crate) start: Option<(Ident, Type, Expr)>,
@@ -14,29 +14,29 @@ pub(crate) struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// The first part of a machine; `None` of an operator that is to be none.
+    /// The first part that is of a stepped operator only, if there is one.
     fn first(&self) -> Option<TokenStream> {
-        let of_machine = |name| self.functions.iter().find(|function| function.signature.ident == name);
-        match (&self.carry, &self.start, ["step", "apply", "emit"].into_iter().find_map(of_machine)) {
+        let of_stepped = |name| self.functions.iter().find(|function| function.signature.ident == name);
+        match (&self.carry, &self.start, ["step", "apply", "emit"].into_iter().find_map(of_stepped)) {
             (_, _, Some(function)) => Some(function.signature.ident.to_token_stream()),
             (Some((name, _)), _, _) | (_, Some((name, _, _)), _) => Some(name.to_token_stream()),
             (None, None, None) => None,
         }
     }
 
-    /// Where a machine without a state stands, and what it lacks.
+    /// Where a stepped operator without a state stands, and what it lacks.
     pub(crate) fn stateless(&self, operator: &str) -> Option<(TokenStream, String)> {
         self.first().map(|first| (first, no_monoid(operator)))
     }
 
-    /// The machine, if the operator is to be one. What it lacks is told where the first part of it stands.
-    pub(crate) fn machine(
+    /// The stepped operator, if the operator is to be one. What it lacks is told where the first part of it stands.
+    pub(crate) fn stepped(
         self,
         operator: &str,
         has_identity: bool,
         state: &Type,
         errors: &mut Errors,
-    ) -> Option<Machine> {
+    ) -> Option<Stepped> {
         let function = |name: &str| self.functions.iter().find(|function| function.signature.ident == name);
         let first = self.first()?;
         if function("combine").is_none() {
@@ -58,17 +58,17 @@ impl Written<'_> {
         if !missing.is_empty() {
             errors.at(
                 first,
-                format!("a machine moves a carry on, input by input; `{operator}` lacks {}", list(&missing)),
+                format!("a stepped operator moves a carry on, input by input; `{operator}` lacks {}", list(&missing)),
             );
         }
         // Any type will do from here on.
         let carry = self.carry.map_or_else(|| state.clone(), |(_, carry)| carry);
         let start = self.start.map(|(_, ty, value)| (ty, value))?;
-        Some(Machine { carry, start })
+        Some(Stepped { carry, start })
     }
 }
 
-/// What a machine lacks that has no operator.
+/// What a stepped operator lacks that has no operator.
 fn no_monoid(operator: &str) -> String {
     format!(
         "`{operator}` tells how an input moves the carry on, and not what a part of the input does to any carry: that is what \

@@ -1,16 +1,17 @@
-//! The machine instructions that kernels call, as the compiler makes PTX of them. The emulator replaces this part of the kernels by
-//! its own, so that nothing else looks at it without a GPU.
+//! The intrinsics that kernels call, as the compiler makes PTX of them. The emulator replaces this part of the kernels
+//! by its own, so that nothing else looks at it without a GPU.
 //!
-//! A snapshot shows each wrapper's instructions for each architecture: the scope and order of loads and stores, the mask and mode of
-//! shuffles and votes, the barriers and copies. The emulator then shows that kernels are right if these instructions do what the PTX
-//! manual says. Only hardware shows
+//! A snapshot shows each wrapper's instructions for each architecture: the scope and order of loads and stores, the
+//! mask and mode of shuffles and votes, the barriers and copies. The emulator then shows that kernels are right if
+//! these instructions do what the PTX manual says. Only hardware shows
 //!
-//! - that they do: that a 16-byte access is never torn, that bytes of a bulk copy are there when its barrier's phase ends
+//! - that they do: that a 16-byte access is never torn, that bytes of a bulk copy are there when its barrier's phase
+//!   ends
 //! - what the driver makes of PTX, and what its assembler reorders around `asm volatile`
 //! - that a block that polls does not keep the block from running for which it waits
 //! - programmatic launches: how much of what is before them such a launch overlaps with
-//! - where the emulator is stricter than the hardware or laxer: values older than six stores are never seen there, and lanes of a
-//!   warp that have parted come together only at an instruction for the warp
+//! - where the emulator is stricter than the hardware or laxer: values older than six stores are never seen there, and
+//!   lanes of a warp that have parted come together only at an instruction for the warp
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -37,8 +38,8 @@ struct Case {
     probes: &'static [Probe],
 }
 
-/// The parts of a text that stand for the machine.
-fn machine_part(text: &str) -> String {
+/// The parts of a text that have intrinsics.
+fn intrinsics_of(text: &str) -> String {
     let parts = ["// ---- Intrinsics", "// ---- Launches"].map(|heading| {
         let start = text.find(heading)?;
         let end =
@@ -48,13 +49,13 @@ fn machine_part(text: &str) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-fn machine<Op: ScanOp>(op: &Op, spec: &ScanSpec, strategy: Strategy) -> KernelSource {
+fn with_intrinsics<Op: ScanOp>(op: &Op, spec: &ScanSpec, strategy: Strategy) -> KernelSource {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
     let limits = scan_codegen::DeviceLimits::of(sm(9, 0));
     let plans = scan_codegen::plan(&op.source(), spec, &limits, &overrides).unwrap();
     let mut source = scan_tests::checked::render(&op.source(), plans.longest(), plans.device()).unwrap();
-    source.text = machine_part(&source.text);
+    source.text = intrinsics_of(&source.text);
     source
 }
 
@@ -137,21 +138,25 @@ fn cases() -> Vec<Case> {
     let rows = spec.clone().with_segments(Segments::Rows);
     let network = |carry| Strategy { block: BlockScan::of(Network::WarpShuffle), carry };
     vec![
-        Case { source: machine(&Interval, &spec, network(Carry::LookBack)), first: sm(7, 5), probes: OF_STATUSES },
         Case {
-            source: machine(&ops::sum::<i32>(), &by_offsets, in_registers(Carry::LookBack)),
+            source: with_intrinsics(&Interval, &spec, network(Carry::LookBack)),
+            first: sm(7, 5),
+            probes: OF_STATUSES,
+        },
+        Case {
+            source: with_intrinsics(&ops::sum::<i32>(), &by_offsets, in_registers(Carry::LookBack)),
             first: sm(7, 5),
             probes: OF_LOADS,
         },
         Case {
-            source: machine(&ops::sum::<i32>(), &rows, in_registers(Carry::LookBack)),
+            source: with_intrinsics(&ops::sum::<i32>(), &rows, in_registers(Carry::LookBack)),
             first: sm(7, 5),
             probes: OF_ROWS,
         },
         // Values of four bytes travel in packets of eight there.
-        Case { source: machine(&ops::sum::<i32>(), &spec, LOOK_AHEAD), first: sm(9, 0), probes: OF_COPIES },
+        Case { source: with_intrinsics(&ops::sum::<i32>(), &spec, LOOK_AHEAD), first: sm(9, 0), probes: OF_COPIES },
         Case {
-            source: machine(&ops::sum::<i32>(), &spec, in_registers(Carry::Cluster)),
+            source: with_intrinsics(&ops::sum::<i32>(), &spec, in_registers(Carry::Cluster)),
             first: sm(9, 0),
             probes: OF_CLUSTERS,
         },
@@ -251,7 +256,7 @@ fn instructions_of_every_wrapper() {
     insta::assert_snapshot!(listings.join("\n"));
 }
 
-/// Every function of the machine part has a probe: a wrapper more, and this fails.
+/// Every intrinsic has a probe: a wrapper more, and this fails.
 #[test]
 fn every_wrapper_has_a_probe() {
     let mut wrappers = 0;

@@ -1,4 +1,4 @@
-//! The accesses to memory of `templates/machine.cu.tera` and `templates/barrier.cu.tera`, as atomics of C11.
+//! The accesses to memory of `templates/intrinsics/`, as atomics of C11.
 //!
 //! | PTX | here |
 //! |---|---|
