@@ -507,11 +507,12 @@ impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
 impl<Op: ScanOp, R: Outcome> Scan<Op, R> {
     /// Allows results whose last bits differ from run to run, where floats are rounded. The CPU then runs calls over
     /// host memory whose kernels must still be compiled, as it does without being asked where both sides give the same
-    /// bits ([`HostMemory::Faster`](crate::HostMemory::Faster)): it groups elements in another way than the kernels. And
-    /// one thread of it takes no longer for a scan than the plain loop. Without `any_grouping` it also folds each chunk,
-    /// so that bits do not depend on the number of threads, which takes up to twice the time for operators that cost
-    /// much, such as Welford's. Of this and [`deterministic`](Scan::deterministic), the last
-    /// call counts.
+    /// bits ([`HostMemory::Faster`](crate::HostMemory::Faster)): it groups elements in another way than the kernels.
+    /// A scan by one thread of the CPU then takes no longer than the plain loop. Without `any_grouping` each chunk is
+    /// folded as well, so that bits do not depend on the number of threads. That takes up to twice the time for
+    /// operators that cost much, such as Welford's.
+    ///
+    /// Of this and [`deterministic`](Scan::deterministic), the last call counts.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

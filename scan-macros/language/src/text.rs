@@ -61,7 +61,8 @@ impl Text {
 
     /// The Rust expression of the pieces: a constant, so that an operator adds next to no code to the user's program.
     ///
-    /// Text, names and lines next to each other are one literal with [marks](NAME): for rustc, expressions are what costs.
+    /// Text, names and lines next to each other are one literal with [marks](NAME): for rustc, expressions are what
+    /// costs.
     pub(crate) fn to_tokens(&self, krate: &Path) -> TokenStream {
         let private = quote!(#krate::__private);
         let mut parts = Vec::new();
@@ -94,8 +95,8 @@ impl From<String> for Text {
     }
 }
 
-/// What stands before and after a name in a literal, and before and after a line's number. No text has these characters:
-/// it is made of tokens, none of which is a string or a character.
+/// What stands before and after a name in a literal, and before and after a line's number. No text has these
+/// characters: it is made of tokens, none of which is a string or a character.
 const NAME: &str = "\u{1}";
 const LINE: &str = "\u{2}";
 

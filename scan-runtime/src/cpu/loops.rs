@@ -7,10 +7,10 @@
 //! | rounded states, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` | the same |
 //! | rounded states, large, and stepped operators | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
 //!
-//! What stands before an element is a carry: the state, but of a stepped operator. What stands after a chunk is `before ∘
-//! chunk`, the chunk folded by blocks (of a stepped operator, by longer ones), however the chunk was done: so the grouping of
-//! floats depends on nothing but the position. Where the caller allows any grouping, rounded states go by hand as well,
-//! small ones if that takes less time ([`grouping`](super::grouping)).
+//! What stands before an element is a carry: the state, but of a stepped operator. What stands after a chunk is `before
+//! ∘ chunk`, the chunk folded by blocks (of a stepped operator, by longer ones), however the chunk was done: so the
+//! grouping of floats depends on nothing but the position. Where the caller allows any grouping, rounded states go by
+//! hand as well, small ones if that takes less time ([`grouping`](super::grouping)).
 
 use std::ops::Range;
 
