@@ -89,7 +89,7 @@ pub type Layout = fn() -> ElementType;
 /// A piece of CUDA text, in the form that the macro emits.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
-    /// Literal text, with [marks](NAME) of the locals and fields in it, and of the lines in the user's file of what
+    /// Literal text, with marks of the locals and fields in it, and of the lines in the user's file of what
     /// follows them.
     Text(&'static str),
     /// The name of a type.
