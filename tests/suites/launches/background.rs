@@ -316,7 +316,15 @@ fn rounded() -> Outcome {
     let scan = scan.deterministic().any_grouping();
     assert!(side(&scan).contains("while the kernel"), "{}", side(&scan));
     let (found, record) = driver::record(|| scan.run(&input));
-    assert!(found? == Scanner::cpu().scan(Rounded).exclusive().run(&input)? && record.is_empty(), "{record}");
+    assert!(record.is_empty(), "{record}");
+    // The CPU groups them in any way, too.
+    let expected = Scanner::cpu().scan(Rounded).exclusive().run(&input)?;
+    assert!(
+        found?
+            .iter()
+            .zip(&expected)
+            .all(|(found, expected)| (found - expected).abs() <= 1e-4 * expected.abs().max(1.0))
+    );
     drop(held);
     until("the device", || side(&scan).starts_with("CUDA device 0"));
     // What only compares floats gives the same bits.
