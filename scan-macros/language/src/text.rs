@@ -95,8 +95,8 @@ impl From<String> for Text {
     }
 }
 
-/// What stands before and after a name in a literal, and before and after a line's number. No text has these
-/// characters: it is made of tokens, none of which is a string or a character.
+/// The character before and after a name in a literal, and that before and after the number of a line. No text has
+/// these characters: it is made of tokens, none of which is a string or a character.
 const NAME: &str = "\u{1}";
 const LINE: &str = "\u{2}";
 

@@ -377,13 +377,12 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         range.start == 0 && range.len() > 1 && self.goes_by_blocks()
     }
 
-    /// The same, but chunks go by hand.
+    /// The same, but chunks are scanned by the plain loop alone.
     pub(super) fn by_hand(&self) -> Self {
         Loops { goes_by_hand: true, ..*self }
     }
 
-    /// Whether chunks are scanned with their own sum beside the plain loop, which takes longer, but where results are
-    /// not written.
+    /// Whether the plain loop folds the chunk as well. That takes longer, except where results are not written.
     pub(super) fn takes_longer_with_sums(&self) -> bool {
         !self.has_small_states() && self.needs_sums()
     }

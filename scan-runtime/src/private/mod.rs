@@ -111,7 +111,7 @@ pub enum Part {
     Divisor(&'static [Part]),
 }
 
-/// What stands before and after a name in a text, and before and after a line's number.
+/// The character before and after a name in a text, and that before and after the number of a line.
 const NAME: char = '\u{1}';
 const LINE: char = '\u{2}';
 

@@ -508,7 +508,7 @@ fn endings() -> Outcome {
     Ok(ended?)
 }
 
-/// The process with this number, of so many, that end at different times. An odd one ends from another thread.
+/// Process `index` of `count`, which end at different times. An odd one ends from another thread.
 fn ending(index: usize, count: usize) -> Outcome {
     let kept = tempfile::tempdir()?;
     let (name, folder) = folder(&kept);
