@@ -499,29 +499,21 @@ fn folder(of: &tempfile::TempDir) -> (&'static str, String) {
 /// there for the next process. Where there are kernels on disk, the compiler is not loaded before it is needed.
 fn endings() -> Outcome {
     let count = if scan_tests::extent::is_long() { 200 } else { 12 };
-    // They compile for most of their time: two at once.
-    let those_from = |first| (first..count).step_by(2).try_for_each(|index| ending(index, count));
-    let ended = std::thread::scope(|scope| {
-        let others = scope.spawn(|| those_from(1).map_err(|error| error.to_string()));
-        those_from(0).map_err(|error| error.to_string()).and(others.join().unwrap_or_else(|_| Err("a panic".into())))
-    });
-    Ok(ended?)
-}
-
-/// Process `index` of `count`, which end at different times. An odd one ends from another thread.
-fn ending(index: usize, count: usize) -> Outcome {
-    let kept = tempfile::tempdir()?;
-    let (name, folder) = folder(&kept);
-    let before = index / 2 % 2;
-    let cache = DiskCache::at(&folder);
-    assert!(before == 0 || cache.store_named([7; 32], b"another kernel"));
-    let micros = index * 300_000 / count / 2 * 2 + index % 2;
-    let printed = process("ends", &[(name, folder), (END, micros.to_string())]);
-    let printed = printed.map_err(|error| format!("after {micros} µs: {error}"))?;
-    let entries = cache.entries()?;
-    // The version of the compiler, and the kernel.
-    if !printed.contains("while the kernel") || entries != 2 + before {
-        return Err(format!("after {micros} µs: {entries} entries, {printed}").into());
+    for index in 0..count {
+        let kept = tempfile::tempdir()?;
+        let (name, folder) = folder(&kept);
+        let before = index / 2 % 2;
+        let cache = DiskCache::at(&folder);
+        assert!(before == 0 || cache.store_named([7; 32], b"another kernel"));
+        // An odd number is for another thread.
+        let micros = index * 300_000 / count / 2 * 2 + index % 2;
+        let printed = process("ends", &[(name, folder), (END, micros.to_string())]);
+        let printed = printed.map_err(|error| format!("after {micros} µs: {error}"))?;
+        let entries = cache.entries()?;
+        // The version of the compiler, and the kernel.
+        if !printed.contains("while the kernel") || entries != 2 + before {
+            return Err(format!("after {micros} µs: {entries} entries, {printed}").into());
+        }
     }
     Ok(())
 }
