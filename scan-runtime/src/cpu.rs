@@ -128,7 +128,7 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     if len == 0 {
         return Ok(initial_value.copied());
     }
-    // What one thread scans by hand needs no chunks, unless somebody looks at the carry or at the progress.
+    // One thread needs no chunks for the plain loop, unless the total or the progress is asked for.
     let is_one_row = || {
         let by_hand = loops.is_by_hand() || (any_grouping && loops.takes_longer_with_sums());
         by_hand && order == Order::Forward && heads.is_none() && !total && watch.is_none() && threads() == 1

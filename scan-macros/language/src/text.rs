@@ -68,14 +68,9 @@ impl Text {
         let mut parts = Vec::new();
         let mut text = String::new();
         for piece in &self.pieces {
-            match piece {
-                Piece::Text(literal) => text.push_str(literal),
-                Piece::Name(name) => text.extend([NAME, name, NAME]),
-                Piece::Line(line) => text.extend([LINE, &line.to_string(), LINE]),
-                other => {
-                    parts.extend(part_of(&private, &mut text));
-                    parts.push(other.to_tokens(krate));
-                }
+            if let Some(part) = piece.to_tokens(krate, &mut text) {
+                parts.extend(part_of(&private, &mut text));
+                parts.push(part);
             }
         }
         parts.extend(part_of(&private, &mut text));
@@ -121,10 +116,24 @@ pub(crate) fn not_empty(krate: &Path, ty: &TokenStream) -> TokenStream {
 }
 
 impl Piece {
-    fn to_tokens(&self, krate: &Path) -> TokenStream {
+    /// The part that it is; `None` if it is a part of the literal `text`, to which it is added.
+    fn to_tokens(&self, krate: &Path, text: &mut String) -> Option<TokenStream> {
         let private = quote!(#krate::__private);
         let part = quote!(#private::Part);
-        match self {
+        Some(match self {
+            Piece::Text(literal) => {
+                text.push_str(literal);
+                return None;
+            }
+            Piece::Name(name) => {
+                text.extend([NAME, name, NAME]);
+                return None;
+            }
+            Piece::Line(line) => {
+                let line = u32::try_from(*line).unwrap_or(u32::MAX).to_string();
+                text.extend([LINE, &line, LINE]);
+                return None;
+            }
             Piece::Type(ty) => {
                 let checked = not_empty(krate, ty);
                 quote!(#part::Type({ #checked <#ty as #private::ScanElement>::layout }))
@@ -159,8 +168,6 @@ impl Piece {
                 let value = value.to_tokens(krate);
                 quote!(#part::Divisor(#value))
             }
-            // Parts of a literal.
-            Piece::Text(_) | Piece::Name(_) | Piece::Line(_) => TokenStream::new(),
-        }
+        })
     }
 }

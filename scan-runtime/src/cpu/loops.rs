@@ -5,7 +5,7 @@
 //! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same | the same |
 //! | states without floats, or which are never rounded | `(before ∘ x) ∘ …`, as one writes it by hand | the same | the same |
 //! | rounded states, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` | the same |
-//! | rounded states, large, and stepped operators | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
+//! | rounded states, large; stepped operators | as one writes it by hand | the same | so, and the chunk is folded as well |
 //!
 //! What stands before an element is a carry: the state, but of a stepped operator. What stands after a chunk is `before
 //! ∘ chunk`, the chunk folded by blocks (of a stepped operator, by longer ones), however the chunk was done: so the
