@@ -155,7 +155,7 @@ pub(crate) fn rooms_of(operator: &OpSource, text: &OperatorText, plan: &Plan) ->
         Some(pipeline) => rooms
             .with(&LayoutWords::new(plan, pipeline, arrays.copy_grain()))?
             .with(&TablesWords::new(operator, text, pipeline.block_threads(plan.threads)))?
-            .with(&PipelineWords::new(operator, plan, pipeline, &types)),
+            .with(&PipelineWords::new(operator, plan, pipeline)),
     }
 }
 

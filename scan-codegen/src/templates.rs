@@ -233,6 +233,8 @@ const PARTS: &[Part] = parts! {
         "pipeline/run_part": "kernel/pipeline/run_part",
         "pipeline/run_parts": "kernel/pipeline/run_parts",
         "pipeline/run_parts_from_end": "kernel/pipeline/run_parts_from_end",
+        "pipeline/scan_run": "kernel/pipeline/scan_run",
+        "pipeline/scan_indexed_run": "kernel/pipeline/scan_indexed_run",
         "pipeline/scan_tile": "kernel/pipeline/scan_tile",
         "pipeline/stand_in": "kernel/pipeline/stand_in",
         "pipeline/team": "kernel/pipeline/team",
@@ -256,6 +258,11 @@ const PARTS: &[Part] = parts! {
         "columns/scan": "kernel/columns/scan",
         "columns/carry": "kernel/columns/carry",
         "columns/kernel": "kernel/columns/kernel",
+        "columns/own_starts": "kernel/columns/own_starts",
+        "columns/equal_starts": "kernel/columns/equal_starts",
+        "columns/totals": "kernel/columns/totals",
+        "columns/scan_down": "kernel/columns/scan_down",
+        "columns/streams": "kernel/columns/streams",
     }
     Reduce {
         "reduce_tile": "reduce/tile",

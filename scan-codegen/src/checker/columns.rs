@@ -72,7 +72,7 @@ fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits,
     };
     let stages = u64::from(STAGES) * plan.inputs.iter().map(of_array).sum::<u64>();
     let (needed, planned) = (
-        stages + u64::from(EXCHANGES) * threads * width * state,
+        stages + if plan.streams { 0 } else { u64::from(EXCHANGES) * threads * width * state },
         u64::from(plan.dynamic_shared_bytes(KernelRole::ScanColumns)),
     );
     report.require(needed == planned, Rule::SharedMemory, || {
@@ -127,7 +127,8 @@ fn layouts(plan: &ColumnsPlan) -> Vec<ColumnLayout> {
     let rows = u64::from(plan.threads * plan.run);
     let lengths = [1, 2, rows - 1, rows, rows + 1, 1000 * rows, 1 << 31, 1 << 40, 1 << 50];
     let lengths = lengths.into_iter().filter(|&length| 0 < length && length <= plan.longest);
-    let columns = [1, 2, 3, 1000, 1 << 20, 1 << 40].into_iter().filter(|&columns| columns <= plan.max_columns);
+    let columns = [1, 2, 3, 1000, 1 << 20, 1 << 40].into_iter();
+    let columns = columns.filter(|columns| (plan.min_columns..=plan.max_columns).contains(columns));
     let columns: Vec<_> = columns.collect();
     lengths.flat_map(|length| columns.iter().map(move |columns| ColumnLayout::of_rows(length, *columns))).collect()
 }
@@ -138,6 +139,11 @@ fn schedules(plan: &ColumnsPlan, layout: &ColumnLayout, limits: &DeviceLimits, r
     launches::check_any(&schedule, limits.blocks_per_grid, layout.length(), report);
     for launch in &schedule.launches {
         let of = || format!("{} columns of {} elements", layout.columns(), layout.length());
+        if plan.streams {
+            let covered = u64::from(launch.blocks) * u64::from(plan.threads * plan.width);
+            report.require(covered >= layout.columns(), Rule::Launches, || format!("{}: {covered} are scanned", of()));
+            continue;
+        }
         let number = |argument: &Argument| if let Argument::Length(number) = argument { Some(*number) } else { None };
         let numbers: Vec<_> = launch.arguments.iter().filter_map(number).collect();
         let [across, window, ring_log] = numbers[..] else {

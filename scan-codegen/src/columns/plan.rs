@@ -59,6 +59,10 @@ const RUN_BYTES: u32 = 224;
 /// are, the more statuses of other tiles a tile needs.
 const NARROW_ROW_BYTES: u32 = 2048;
 
+/// Bytes of elements of a thread's run where it scans its columns alone: so many are on their way that one warp of each
+/// multiprocessor loads as fast as memory is: `docs/tuning.md#scans-along-an-axis`.
+const STREAMED_BYTES: u32 = 512;
+
 /// Rows of a thread's run, at the most.
 const MAX_ROWS: u32 = 32;
 
@@ -124,8 +128,11 @@ pub struct ColumnsPlan {
     pub(crate) outputs: Vec<ColumnArray>,
     /// The longest columns that it is for,
     pub(crate) longest: u64,
-    /// and how many of them at the most.
+    /// and how many of them at the least and at the most.
+    pub(crate) min_columns: u64,
     pub(crate) max_columns: u64,
+    /// Whether each thread scans its columns alone, from their first row to their last.
+    pub(crate) streams: bool,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: RangeInclusive<u32>,
@@ -141,7 +148,7 @@ pub struct ColumnsPlan {
     /// What the weight of the operator decides.
     decided: Decided,
     run_by_weight: bool,
-    /// The most rows of a thread by the operator's weight; none where they have been asked for.
+    /// The most rows of a thread by the operator's weight; none where a shape has been asked for.
     max_rows: Option<u32>,
 }
 
@@ -217,7 +224,9 @@ pub fn plan_columns(
         width,
         aligned_width: width,
         longest: u64::MAX,
+        min_columns: 0,
         max_columns: u64::MAX,
+        streams: false,
         across: across(width * items().max().unwrap_or(1)),
         inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
         outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
@@ -228,7 +237,7 @@ pub fn plan_columns(
         state_bytes,
         decided: Decided::default(),
         run_by_weight,
-        max_rows: overrides.run.is_none().then_some(by_weight),
+        max_rows: [overrides.run, overrides.threads, overrides.blocks].iter().all(Option::is_none).then_some(by_weight),
     }
     .polling(POLLED_WORDS)
     .fitted(&limits);
@@ -334,7 +343,8 @@ impl ColumnsPlan {
     fn tile_bytes(&self) -> u32 {
         let repeated = self.inputs.iter().filter(|array| array.lying == Lying::Repeated);
         let repeated: u32 = repeated.map(|array| self.repeated_bytes(array)).sum();
-        let of_columns = STAGES * self.run * self.loaded_bytes() + EXCHANGES * self.state_bytes;
+        let exchanged = if self.streams { 0 } else { EXCHANGES * self.state_bytes };
+        let of_columns = STAGES * self.run * self.loaded_bytes() + exchanged;
         self.threads * self.width * of_columns + STAGES * repeated
     }
 
@@ -362,7 +372,7 @@ impl ColumnsPlan {
             })
         };
         layout.length() <= self.longest
-            && layout.columns() <= self.max_columns
+            && (self.min_columns..=self.max_columns).contains(&layout.columns())
             && layout.grain().is_multiple_of(self.width.into())
             && suit(&self.inputs, inputs)
             && suit(&self.outputs, outputs)
@@ -374,18 +384,25 @@ impl ColumnsPlan {
         innermost.is_multiple_of(u64::from(WARP * self.aligned_width)) && self.placement(layout).across >= WARP
     }
 
-    /// This plan, those for short columns and for few columns before it if there are any, and that for any array after
-    /// it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but for where
-    /// it begins, give the same results.
+    /// This plan, those for short columns, for many and for few columns before it if there are any, and that for any
+    /// array after it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but
+    /// for where it begins, give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        let any = self.narrow().into_iter().chain([self.clone()]);
+        let other = if self.streams { [None, None] } else { [self.many(), self.narrow()] };
+        let any = other.into_iter().flatten().chain([self.clone()]);
         let any = any.flat_map(|plan| {
             let in_rows = plan.in_rows();
             // Runs of repeated items are equally long wherever the other arrays begin, so that results are grouped alike.
             let repeated = in_rows.iter().filter(|plan| plan.repeats()).map(ColumnsPlan::unaligned).collect::<Vec<_>>();
             in_rows.into_iter().chain(repeated).chain([plan.clone(), plan.unaligned()])
         });
-        self.short().into_iter().chain(any).collect()
+        self.short().filter(|_| !self.streams).into_iter().chain(any).collect()
+    }
+
+    /// The plan for an array that lies like this, and begins at the best addresses.
+    pub fn for_layout(&self, layout: &ColumnLayout) -> ColumnsPlan {
+        let of_slices = |plan: &ColumnsPlan| plan.suits(layout, &[], &[]);
+        self.all().into_iter().find(of_slices).unwrap_or_else(|| self.clone())
     }
 
     /// The plans for arrays with strides of their own whose rows lie in any of the faster ways. None for many such
@@ -419,12 +436,48 @@ impl ColumnsPlan {
     fn with_longer_runs(self) -> ColumnsPlan {
         let Some(max) = self.max_rows.filter(|_| self.repeats()) else { return self };
         let bytes = self.loaded_bytes().max(bytes_of(&self.outputs)) * self.width;
-        let rows = (RUN_BYTES / bytes.max(1)).min(MAX_ROWS).min(max);
+        let rows = (self.run_bytes() / bytes.max(1)).min(MAX_ROWS).min(max);
         let limits = self.device;
         let with = |run: u32| ColumnsPlan { run, ..self.clone() };
         let fits = |run: &u32| with(*run).tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
         let run = (self.run..=rows).rev().find(fits).unwrap_or(self.run);
         with(run).fitted(&limits)
+    }
+
+    /// Bytes of elements of a thread's run.
+    fn run_bytes(&self) -> u32 {
+        if self.streams { STREAMED_BYTES } else { RUN_BYTES }
+    }
+
+    /// The plan for several arrays of so many columns that threads which scan some of them alone are enough: a warp for
+    /// each multiprocessor, where memory bounds them, or two, where instructions do. Of one array a tile carries as fast.
+    fn many(&self) -> Option<ColumnsPlan> {
+        let max_rows = self.max_rows.filter(|_| self.inputs.len() > 1)?;
+        let of_warp = u64::from(WARP * self.aligned_width);
+        let multiprocessors = u64::from(self.device.multiprocessors);
+        let warps = if self.run_by_weight { 2 * multiprocessors } else { multiprocessors };
+        let plan = self.streaming(max_rows).for_columns(of_warp * warps);
+        (plan.tile_bytes() + OTHER_SHARED_BYTES <= self.device.shared_bytes_per_block_optin).then_some(plan)
+    }
+
+    /// This plan with threads that scan their columns alone, of any number of columns.
+    #[doc(hidden)]
+    pub fn streaming(&self, max_rows: u32) -> ColumnsPlan {
+        let limits = self.device;
+        let max_columns = u64::from(WARP).saturating_mul(limits.blocks_per_grid); // a block has 32 at the least
+        let plan = ColumnsPlan { streams: true, threads: WARP, across: WARP..=WARP, max_columns, ..self.clone() };
+        let bytes = bytes_of(&plan.inputs).max(bytes_of(&plan.outputs)) * plan.width;
+        let with = |run: u32| ColumnsPlan { run, ..plan.clone() };
+        let fits = |run: &u32| with(*run).tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
+        let rows = (plan.run_bytes() / bytes).min(MAX_ROWS).min(max_rows);
+        let run = (1..=rows).rev().find(fits).unwrap_or(1);
+        with(run).fitted(&limits)
+    }
+
+    /// This plan for so many columns and more.
+    #[doc(hidden)]
+    pub fn for_columns(self, min_columns: u64) -> ColumnsPlan {
+        ColumnsPlan { min_columns, ..self }
     }
 
     /// The plan for few columns, whose threads have more statuses in flight.
@@ -476,8 +529,8 @@ impl ColumnsPlan {
     /// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
     /// scans down the warps, and where their results meet.
     pub(super) fn places(&self, operator: &OpSource) -> Places {
-        let joins = 2 * u64::from(self.threads / WARP) + 16;
-        let elements = 2 * u64::from(self.run) + joins;
+        let (passes, joins) = if self.streams { (1, 0) } else { (2, 2 * u64::from(self.threads / WARP) + 16) };
+        let elements = passes * u64::from(self.run) + joins;
         let width = u64::from(self.width);
         Places { joins: width * if operator.has("append") { joins } else { elements }, elements: width * elements }
     }
@@ -490,6 +543,9 @@ impl ColumnsPlan {
     /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses
     /// of more tiles than it can at once.
     fn placement(&self, layout: &ColumnLayout) -> Placement {
+        if self.streams {
+            return Placement { across: self.threads, window: 0 };
+        }
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
         let rows = power(layout.length().div_ceil(self.run.into()));
@@ -541,9 +597,10 @@ impl ColumnsPlan {
         let Placement { across: across_threads, window } = self.placement(layout);
         let tile_columns = layout.columns().div_ceil(u64::from(across_threads * self.width));
         let tile_rows = layout.length().div_ceil(u64::from(self.threads / across_threads * self.run));
-        let carries = tile_rows > 1;
+        let carries = tile_rows > 1 && !self.streams;
         let tiles = tile_rows.saturating_mul(tile_columns);
-        let blocks = u64::from(self.blocks).min(tiles).min(self.device.usable()?.blocks_per_grid);
+        let resident = if self.streams { tile_columns } else { self.blocks.into() };
+        let blocks = resident.min(tiles).min(self.device.usable()?.blocks_per_grid);
         let ring = ring_rows(tile_rows, tile_columns, blocks, window);
         // An aggregate and a prefix of each tile of the ring.
         let across = layout.columns().div_ceil(self.width.into());
@@ -558,10 +615,14 @@ impl ColumnsPlan {
             return Err(PlanError::TooLong { len, max_len: MAX_TILES.saturating_mul(tile) });
         }
         let mut arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
-        arguments.extend(STATUSES);
-        let numbers = [across_threads.into(), window, ring.ilog2().into()];
-        arguments.push(Argument::Layout);
-        arguments.extend(numbers.map(Argument::Length));
+        let numbers = [across_threads.into(), window, ring.ilog2().into()].map(Argument::Length);
+        if self.streams {
+            arguments.push(Argument::Layout);
+        } else {
+            arguments.extend(STATUSES);
+            arguments.push(Argument::Layout);
+            arguments.extend(numbers);
+        }
         arguments.extend(initial_value(&self.spec));
         arguments.extend(self.spec.totals.then_some(Argument::Total));
         let launch = Launch::new(KernelRole::ScanColumns, blocks as u32, self.threads, arguments);
@@ -600,6 +661,10 @@ impl fmt::Display for ColumnsPlan {
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
         f.write_str(&self.decided.line(self.run_by_weight.then_some(self.run)))?;
+        if self.streams {
+            writeln!(f, "  blocks    one for {} columns, {shared_bytes} bytes of shared memory each", threads * width)?;
+            return write!(f, "  parts     {run} rows of {width} columns a thread, one after the other");
+        }
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
         writeln!(f, "  block     {threads} threads, {min} to {max} of them side by side")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
@@ -667,6 +732,23 @@ mod tests {
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
         assert_eq!(few_columns, [(1, 147, 132, 294), (4, 264, 132, 5120), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
+    }
+
+    /// Of several arrays, from a warp of columns for each multiprocessor on.
+    #[test]
+    fn threads_scan_many_columns_alone() {
+        let plan = plan_of(4);
+        let plan = ColumnsPlan { inputs: [&plan.inputs[..], &plan.inputs].concat(), ..plan };
+        let of = |columns: usize| {
+            let layout = Axis::of(&[1000, columns], 0).unwrap().layout();
+            let plan = plan.for_layout(&layout);
+            let schedule = plan.schedule(&layout).unwrap();
+            (plan.streams, plan.run, schedule.launches[0].threads, schedule.launches[0].blocks)
+        };
+        assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 28, 256, 132), (true, 32, 32, 132)]);
+        assert_eq!([of(132 * 64 + 2), of(1 << 20)], [(true, 32, 32, 133), (true, 32, 32, 1 << 14)]);
+        let asked = ColumnsPlan { max_rows: None, ..plan.clone() };
+        assert!(!asked.for_layout(&Axis::of(&[1000, 1 << 20], 0).unwrap().layout()).streams);
     }
 
     /// The statuses of a row are published again only after all have read them, whatever block is late: a tile that is

@@ -32,8 +32,8 @@ use crate::{
     weight::calls_combine,
 };
 
-/// Waits for a stage of which the lanes of a warp have loaded rows for each other.
-const WAIT_FOR_WARP: &str = "cp_async_wait_group();\n      __syncwarp(); // the other lanes have waited for theirs";
+/// What follows the wait for a stage of which the lanes of a warp have loaded rows for each other.
+const WAIT_FOR_WARP: &str = "\n      __syncwarp(); // the other lanes have waited for theirs";
 
 /// What the templates of scans along an axis speak of.
 #[derive(Serialize)]
@@ -47,9 +47,10 @@ struct ColumnsWords<'a> {
     dimensions: usize,
     packed_words: u32,
     polled_at_once: u32,
-    rolled_steps: bool,
-    /// Whether each column has an initial value of its own.
-    initial_values: bool,
+    /// How many steps of a loop with combinations are unrolled: `1`, or nothing where the compiler may choose.
+    steps_at_once: &'static str,
+    /// What the columns begin with: an array of initial values, or what all begin with.
+    starts: String,
     /// The total of a column, if that is asked for.
     total: &'static str,
     input_arrays: Vec<ArrayWords<'a>>,
@@ -60,7 +61,7 @@ struct ColumnsWords<'a> {
     first_row: String,
     load_row: String,
     /// The statements that wait for a stage.
-    wait: &'static str,
+    wait: String,
     pieces: Vec<PieceWords>,
 }
 
@@ -187,13 +188,13 @@ struct Loads {
 
 impl Loads {
     fn new(arrays: &[ArrayWords<'_>]) -> Self {
-        let (first, step) = ("tile.part.first.input", "step");
+        let (first, step) = ("part.first.input", "step");
         let stage = |words: &ArrayWords<'_>| format!("(Piece{}*)({})", words.array.unit, words.arrives);
         let first_of = |words: &ArrayWords<'_>| {
-            let strided = format!("first_of(input{}, layout, thread, tile.part)", words.pointer);
+            let strided = format!("first_of(input{}, layout, thread, part)", words.pointer);
             match (words.array.kind, words.array.lying) {
                 (ArrayKind::Slice, _) => format!("input{} + {first}", words.pointer),
-                (_, Lying::Repeated) => format!("begin_repeated({strided}, tile.part.rows, {})", stage(words)),
+                (_, Lying::Repeated) => format!("begin_repeated({strided}, part.rows, {})", stage(words)),
                 _ => strided,
             }
         };
@@ -254,12 +255,17 @@ pub fn render_columns_from(
     parts.extend(kinds.any(|kind| kind == ArrayKind::Strided).then_some("columns/strided"));
     parts.extend(plan.repeats().then_some("columns/repeated"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
-    parts.extend(["packed_row", "status"]);
+    parts.extend((!plan.streams).then_some(["packed_row", "status"]).into_iter().flatten());
     parts.extend([heads::masks(&Segments::None), "prefix"]);
     parts.extend(start::start(operator, &plan.spec));
     parts.push(algebra::opaque(operator));
     parts.extend(algebra::folds(operator));
-    parts.extend([algebra::cursor(operator), "columns/rows", "columns/scan", "columns/carry", "columns/kernel"]);
+    parts.extend([algebra::cursor(operator), "columns/rows", "columns/scan"]);
+    parts.push(if plan.spec.initial_values { "columns/own_starts" } else { "columns/equal_starts" });
+    parts.extend(match plan.streams {
+        true => ["columns/streams"].as_slice(),
+        false => &["columns/scan_down", "columns/carry", "columns/kernel"],
+    });
     source(templates, text, &rooms, parts)
 }
 
@@ -294,10 +300,14 @@ pub(crate) fn rooms_of<'a>(
     };
     let types = TypesWords::new(text);
     let loads = Loads::new(&input_arrays);
+    let kernel = KernelWords::new(spec, text, None).programmatic(plan.programmatic, true);
+    let starts = if spec.initial_values { "initial_values".to_owned() } else { format!("Start{}", kernel.start) };
+    let pending = if plan.streams { "STAGES - 1" } else { "STAGES - 2" };
+    let of_warp = if plan.repeats() { WAIT_FOR_WARP } else { "" };
     Rooms::default()
         .with(&HeadingWords::new(format!("{spec} along an axis"), "columns"))?
         .with(&if zipped { types.in_arrays(spec) } else { types })?
-        .with(&KernelWords::new(spec, text, None).programmatic(plan.programmatic, true))?
+        .with(&kernel)?
         .with(&IntrinsicsWords::new(plan.delays, plan.packet_payload().into()))?
         .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
         .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
@@ -313,18 +323,18 @@ pub(crate) fn rooms_of<'a>(
             dimensions: ColumnLayout::DIMENSIONS,
             packed_words: plan.packed_words(),
             polled_at_once: plan.polled_at_once,
-            rolled_steps: calls_combine(operator, plan.places(operator), plan.inlined),
-            initial_values: spec.initial_values,
+            steps_at_once: if calls_combine(operator, plan.places(operator), plan.inlined) { " 1" } else { "" },
+            starts,
             total: match (spec.totals, spec.projects) {
                 (false, _) => "",
-                (true, false) => "carry_of(ends.of[w])",
-                (true, true) => "output_at_end(op, ends.of[w])",
+                (true, false) => "carry_of(cursors.of[w])",
+                (true, true) => "output_at_end(op, cursors.of[w])",
             },
             input_arrays,
             output_arrays,
             stage_bytes: stage_bytes(plan),
             first_row: loads.first_row,
-            wait: if plan.repeats() { WAIT_FOR_WARP } else { "cp_async_wait_group();" },
+            wait: format!("cp_async_wait_group<{pending}>();{of_warp}"),
             load_row: loads.row,
             pieces: piece_words(plan),
         })

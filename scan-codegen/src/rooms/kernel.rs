@@ -16,7 +16,7 @@ pub(crate) struct KernelWords {
     /// What a `Source` is made of besides the input and its length, with the comma before it.
     source_arguments: String,
     /// What a `Start` is made of.
-    start: String,
+    pub(crate) start: String,
     segmented: bool,
     has_rows: bool,
     /// Whether there is a total of all.

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::{
     Room, Words, heads,
     start::{self, OF_PIPELINE},
-    types::TypesWords,
 };
 use crate::{
     constants,
@@ -28,9 +27,8 @@ pub(crate) struct PipelineWords {
     roles: Vec<RoleWords>,
     /// How a run of a whole tile is scanned.
     scanned: ScannedWords,
-    /// Where the results of a tile that is not whole go, and the type of that.
+    /// Where the results of a tile that is not whole go.
     part_results: &'static str,
-    part_outputs: &'static str,
     /// How many statuses a launch publishes.
     status_count: &'static str,
     /// What a `Block` is made of besides, with the comma before it.
@@ -52,7 +50,6 @@ impl Words for PipelineWords {
 struct ScannedWords {
     run: &'static str,
     run_of: &'static str,
-    item: &'static str,
     item_of: &'static str,
     advance: &'static str,
 }
@@ -65,7 +62,7 @@ struct RoleWords {
 }
 
 impl PipelineWords {
-    pub(crate) fn new(operator: &OpSource, plan: &Plan, pipeline: &Pipeline, types: &TypesWords<'_>) -> Self {
+    pub(crate) fn new(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Self {
         let (spec, is_grouped) = (&plan.spec, pipeline.group > 1);
         let mut roles = Vec::new();
         if spec.segments.has_empty() {
@@ -74,14 +71,12 @@ impl PipelineWords {
         if is_grouped {
             roles.push(RoleWords { warps: "warp >= GROUP_WARP", call: "fold_group(op, block)" });
         }
-        let [run, run_of, item, item_of, advance] = match pipeline.keeps_states {
-            true => ["StateRun", "states_of", "State", "state_in", "advance_by"],
-            false => ["Run", "run_of", "Input", "input_of", "advance"],
+        let [run, run_of, item_of, advance] = match pipeline.keeps_states {
+            true => ["StateRun", "states_of", "state_in", "advance_by"],
+            false => ["Run", "run_of", "input_of", "advance"],
         };
-        let (part_results, part_outputs) = match is_in_place(plan, pipeline) {
-            true => ("outputs_in(stage)", types.stage_outputs),
-            false => ("block.output + tile.start", types.outputs),
-        };
+        let part_results =
+            if is_in_place(plan, pipeline) { "outputs_in(stage)" } else { "(block.output + tile.start)" };
         PipelineWords {
             block_threads: pipeline.block_threads(plan.threads),
             group: pipeline.group,
@@ -94,9 +89,8 @@ impl PipelineWords {
                 "warp == LOOK_AHEAD_WARP"
             },
             roles,
-            scanned: ScannedWords { run, run_of, item, item_of, advance },
+            scanned: ScannedWords { run, run_of, item_of, advance },
             part_results,
-            part_outputs,
             status_count: if is_grouped { "statuses_with_groups(block.tiles)" } else { "block.tiles" },
             block_arguments: if spec.total { ", total" } else { "" },
             op_parameter: if pipeline.table_bytes > 0 { "Op op" } else { "const Op op" },
@@ -143,6 +137,8 @@ pub(crate) fn parts(operator: &OpSource, plan: &Plan, pipeline: &Pipeline) -> Ve
     parts.extend(["pipeline/team"]);
     let carries = plan.stepped && spec.initial_values;
     parts.push(if carries { "pipeline/carry_before_run" } else { "pipeline/prefix_before_run" });
+    parts.push("pipeline/scan_run");
+    parts.extend(spec.is_indexed().then_some("pipeline/scan_indexed_run"));
     parts.extend(["pipeline/scan_tile", "pipeline/window"]);
     parts.extend(match (plan.loads_packets(), pipeline.statuses_per_lane > 1) {
         (true, _) => ["pipeline/window_of_packets"].as_slice(),

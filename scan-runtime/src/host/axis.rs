@@ -122,10 +122,15 @@ pub(super) fn totals_only(layouts: Layouts) -> Layouts {
 }
 
 impl<Op: ScanOp> HostCall<'_, Op> {
+    /// The plan for the array, or for any where its shape is not known.
     pub(super) fn columns_plan(&self, totals: Totals) -> Result<ColumnsPlan, Error> {
         let Options { op, scanner, .. } = self.options;
         let spec = self.call(totals).spec();
-        Ok(generate::plan_columns(&op.source(), &spec, &scanner.limits(), &self.options.shape())?)
+        let plan = generate::plan_columns(&op.source(), &spec, &scanner.limits(), &self.options.shape())?;
+        Ok(match &self.along {
+            CallAxis::Known(along) => plan.for_layout(along.layout()),
+            _ => plan,
+        })
     }
 
     /// Scans columns that are not rows.

@@ -116,15 +116,24 @@ macro_rules! filters {
             fn apply(count: $place, before: $place) -> $place {
                 before.saturating_add(count)
             }
-            fn step(before: $place, x: Candidate<T>) -> $place {
-                // As `saturating_add`, and shorter.
-                $place::max(before.wrapping_add(x.keep as $place), before)
-            }
             fn append(count: $place, x: Candidate<T>) -> $place {
+                // As `saturating_add`, and shorter.
                 $place::max(count.wrapping_add(x.keep as $place), count)
             }
-            fn emit(before: $place, x: Candidate<T>) -> Kept<T, $place> {
-                Kept { place: if x.keep { $place::min(before, $place::MAX - 1) } else { $place::MAX }, value: x.value }
+            fn advance(before: $place, x: Candidate<T>) -> ($place, Kept<T, $place>) {
+                let mut after = before;
+                let mut place = $place::MAX;
+                // A branch, so that the next place waits for one addition.
+                if x.keep {
+                    if before < $place::MAX - 1 {
+                        place = before;
+                        after = before.wrapping_add(1);
+                    } else {
+                        place = $place::MAX - 1;
+                        after = $place::MAX;
+                    }
+                }
+                (after, Kept { place, value: x.value })
             }
             fn project(&self, count: $place) -> Kept<T, $place> {
                 Kept { place: count, value: self.nothing }

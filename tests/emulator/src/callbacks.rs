@@ -80,7 +80,7 @@ pub(super) struct Host {
     wait_for_previous_launch: extern "C" fn(),
     cp_async: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
     cp_async_commit_group: extern "C" fn(),
-    cp_async_wait_all: extern "C" fn(bool),
+    cp_async_wait_group: extern "C" fn(u32),
     place: extern "C" fn(u32, i64) -> u64,
     item: extern "C" fn(u64, u32),
 }
@@ -118,7 +118,7 @@ pub(super) static HOST: Host = Host {
     wait_for_previous_launch,
     cp_async,
     cp_async_commit_group,
-    cp_async_wait_all,
+    cp_async_wait_group,
     place,
     item,
 };
@@ -505,12 +505,12 @@ extern "C" fn cp_async_commit_group() {
     machine(|machine| machine.current().load_groups += 1);
 }
 
-/// Writes what loads have read: of all, or of the groups before the last one that has been committed.
-extern "C" fn cp_async_wait_all(all: bool) {
+/// Writes what loads have read: of all, or of the groups before the last ones that have been committed.
+extern "C" fn cp_async_wait_group(pending: u32) {
     let arrived: Vec<_> = machine(|machine| {
         let thread = machine.current();
         let groups = thread.load_groups;
-        thread.loads_begun.extract_if(.., |load| all || load.group + 1 < groups).collect()
+        thread.loads_begun.extract_if(.., |load| pending == 0 || load.group + pending < groups).collect()
     });
     for load in arrived {
         interrupt_access();

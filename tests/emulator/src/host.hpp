@@ -75,7 +75,7 @@ struct Host {
   void (*wait_for_previous_launch)();
   void (*cp_async)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
   void (*cp_async_commit_group)();
-  void (*cp_async_wait_all)(bool all);
+  void (*cp_async_wait_group)(std::uint32_t pending);
   std::uint64_t (*place)(std::uint32_t buffer, std::int64_t offset);
   void (*item)(std::uint64_t place, std::uint32_t bytes);
 };
@@ -627,10 +627,11 @@ inline void cp_async_commit_group() {
   host->cp_async_commit_group();
 }
 inline void cp_async_wait_all() {
-  host->cp_async_wait_all(true);
+  host->cp_async_wait_group(0);
 }
-inline void cp_async_wait_group() {
-  host->cp_async_wait_all(false);
+template <unsigned PENDING>
+void cp_async_wait_group() {
+  host->cp_async_wait_group(PENDING);
 }
 inline unsigned opaque_word(unsigned word) {
   return word;

@@ -18,11 +18,12 @@ use scan_tests::{
     stepped::Coder,
 };
 
-/// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks.
+/// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks. None
+/// where threads scan their columns alone.
 pub(crate) type Shape = (u32, u32, u32, u32, u32);
 
 /// Blocks of one warp and of several, tiles of one column and of many.
-pub(crate) const SHAPES: [Shape; 7] = [
+pub(crate) const SHAPES: [Shape; 9] = [
     (32, 2, 1, 4, 3),
     (64, 3, 2, 8, 7),
     (64, 2, 1, 32, 100),
@@ -30,14 +31,20 @@ pub(crate) const SHAPES: [Shape; 7] = [
     (64, 2, 1, 1, 1),
     (64, 1, 4, 2, 5),
     (32, 2, 1, 32, 7),
+    (32, 3, 2, 32, 0),
+    (32, 1, 1, 32, 0),
 ];
 
 fn overrides((threads, run, _, _, blocks): Shape) -> Overrides {
-    Overrides::default().threads(threads).run(run).blocks(blocks)
+    let overrides = Overrides::default().threads(threads).run(run);
+    if blocks > 0 { overrides.blocks(blocks) } else { overrides }
 }
 
-fn shaped((_, _, width, across, _): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPlan {
-    move |plan| plan.shaped(width, across)
+fn shaped((_, run, width, across, blocks): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPlan {
+    move |plan| {
+        let plan = plan.shaped(width, across);
+        if blocks > 0 { plan } else { plan.streaming(run) }
+    }
 }
 
 pub(crate) fn program<Op: TestOperator>(
@@ -226,6 +233,8 @@ fn several_arrays_match_the_reference() {
     of::<Widen>(2, SHAPES[4]);
     of::<Recurrence>(3, SHAPES[5]);
     of::<Coder>(4, SHAPES[2]);
+    of::<Recurrence>(5, SHAPES[7]);
+    of::<Summarize>(6, SHAPES[8]);
 }
 
 /// Arrays of the output that are not written: one of two, or all, for the totals alone.
@@ -233,7 +242,9 @@ fn several_arrays_match_the_reference() {
 fn outputs_without_memory_match_the_reference() {
     let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
     let nothing = ArrayKind::NoMemory;
-    for (shape, discards) in [(SHAPES[1], kinds(&[nothing])), (SHAPES[2], kinds(&[nothing, nothing]))] {
+    for (shape, discards) in
+        [(SHAPES[1], kinds(&[nothing])), (SHAPES[2], kinds(&[nothing, nothing])), (SHAPES[7], kinds(&[nothing]))]
+    {
         let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
         let spec = spec.with_kinds(ArrayKinds::default(), discards).with_totals();
         let program = ColumnsProgram::new(Summarize, &spec, None, &overrides(shape), shaped(shape)).unwrap();
@@ -283,7 +294,7 @@ fn arrays_with_strides_of_their_own_match_the_reference() {
         let spec = if number.is_multiple_of(2) { ScanSpec::inclusive() } else { ScanSpec::exclusive().reverse() };
         let kinds = ArrayKinds::new(kinds.iter().copied());
         let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField).with_kinds(kinds, ArrayKinds::default());
-        let shape = SHAPES[[1, 5, 3, 0, 4, 2][number]];
+        let shape = SHAPES[[1, 5, 7, 0, 4, 2][number]];
         let initial_value = Some(Op::initial_value());
         let program = ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap();
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
@@ -357,7 +368,7 @@ fn rows_that_repeat_an_item_or_lie_side_by_side_have_kernels_of_their_own() {
     let (gates, shape): (&[isize], _) = (&[64, 1, 0], &[2, 64, 8192]);
     assert_eq!(of(&[Strided, Slice], shape, &[gates]), (2, 1, 0));
     assert_eq!(of(&[Strided, Slice], &[2, 64, 64], &[gates]), (2, 1, 0));
-    assert_eq!(of(&[Strided, Strided], shape, &[gates, &[65 * 8192, 8192, 1]]), (2, 1, 2));
+    assert_eq!(of(&[Strided, Strided], shape, &[gates, &[65 * 8192, 8192, 1]]), (2, 1, 1));
     // Neither where a warp has columns of two gates, nor where the rows of a longer array begin anywhere.
     assert_eq!(of(&[Strided, Slice], &[2, 64, 96], &[gates]), (2, 0, 0));
     assert_eq!(of(&[Strided, Slice], shape, &[&[65 * 8193, 8193, 1]]), (2, 0, 0));
@@ -532,8 +543,8 @@ fn planted_faults_of_values_are_found() {
         ("totals[part.first.value + w * layout.value_strides[0]]", "totals[part.first.value + w]"),
         ("places.value += index * layout.value_strides[k];", "places.value += index;"),
         ("part.is_last = rows > 0 && rows <= RUN;", "part.is_last = rows > 0 && rows <= RUN + 1;"),
-        ("prefixes.of[w] = prefix_at(starts.of[w]);", "prefixes.of[w] = prefix_at(starts.of[0]);"),
-        ("carry_of(ends.of[w]);", "carry_of(ends.of[0]);"),
+        ("Prefix prefix = prefix_at(starts.of[w]);", "Prefix prefix = prefix_at(starts.of[0]);"),
+        ("carry_of(cursors.of[w]);", "carry_of(cursors.of[0]);"),
     ];
     let program = each_program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, true), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
@@ -570,9 +581,9 @@ fn planted_faults_of_the_ring_are_found() {
 #[test]
 fn planted_faults_are_found() {
     let changes = [
-        ("begin_run(input + tile.part.first.input,", "begin_run(input + tile.part.first.input + WIDTH,"),
+        ("from = input + part.first.input;", "from = input + part.first.input + WIDTH;"),
         ("output + part.first.output;", "output + part.first.output + WIDTH;"),
-        ("      cp_async_wait_group();\n", ""),
+        ("      cp_async_wait_group<STAGES - 2>();\n", ""),
         ("  cp_async_commit_group();\n", ""),
         (
             "return (k * pieces + piece) * THREADS + threadIdx.x;",
@@ -609,7 +620,7 @@ fn planted_faults_are_found() {
         ),
         ("exchange[(i * thread.across + thread.x) * WIDTH + w]", "exchange[(i * thread.across + thread.x) * WIDTH]"),
         ("fold_warps(op, thread, warp, of_runs)", "fold_warps(op, thread, warp + 1, of_runs)"),
-        ("is_first_of_warp ? warps_above", "!is_first_of_warp ? warps_above"),
+        ("thread.y % height == 0 ? warps_above", "thread.y % height != 0 ? warps_above"),
         ("op.combine(fold.value[w], aggregate)", "op.combine(aggregate, fold.value[w])"),
         ("status_index(ring, part.tile_row, part.column);", "status_index(ring, part.tile_row, part.column) / 2;"),
         ("* ring.across + column / WIDTH;", "* ring.across + column / WIDTH / 2;"),
@@ -638,7 +649,7 @@ fn planted_faults_are_found() {
             "thread.y == 0 && part.is_within) {\n    TileStatus",
         ),
         ("carries = !WHOLE_COLUMNS && steps.rows > 1;", "carries = false;"),
-        ("thread.y > 0 && part.rows > 0) {", "thread.y > 1 && part.rows > 0) {"),
+        ("if (is_shared && thread.y > 0) {", "if (is_shared && thread.y > 1) {"),
         ("scans && scanning.part.tile_row > 0;", "scans && scanning.part.tile_row > 1;"),
         ("is_shared = !WHOLE_COLUMNS && thread.down > 1;", "is_shared = false;"),
         ("of_runs + THREADS * WIDTH", "of_runs"),
@@ -647,7 +658,7 @@ fn planted_faults_are_found() {
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),
         ("ring.prefixes += aggregate_count;", "ring.prefixes += ring.across;"),
-        ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
+        ("to = to + (FORWARD ? layout.output_step", "to = to + (FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
@@ -659,6 +670,32 @@ fn planted_faults_are_found() {
                 emulator.check(adjacent).limit(4_000_000).resident_blocks([1, 3][seed as usize / 4])
             })
             .is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
+/// Parts of another row or stage, and such as are scanned before they have arrived.
+#[test]
+fn planted_faults_of_streams_are_found() {
+    let changes = [
+        ("cp_async_wait_group<STAGES - 1>();", ""),
+        ("cp_async_wait_group<STAGES - 1>();", "cp_async_wait_group<STAGES>();"),
+        ("begun % STAGES * STAGE_BYTES", "(begun + 1) % STAGES * STAGE_BYTES"),
+        ("begun >= STAGES - 1", "begun >= STAGES"),
+        ("++part.tile_row * RUN", "part.tile_row++ * RUN"),
+        ("RUN * (FORWARD ? layout.input_step", "(FORWARD ? layout.input_step"),
+        ("RUN * (FORWARD ? layout.output_step", "(FORWARD ? layout.output_step"),
+        ("arriving = part_below(layout, arriving);", ""),
+        ("part = part_below(layout, part);", ""),
+        ("thread_place(THREADS)", "thread_place(THREADS / 2)"),
+    ];
+    let program = program::<Interval>(SHAPES[7], (ScanKind::Inclusive, false), true);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        [vec![47, 70], vec![6, 64]].iter().zip(1..).any(|(shape, seed)| {
+            let axis = Axis::of(shape, 0).unwrap();
+            verify(program, &axis, seed, |emulator| emulator.check(|left, right| adjacent(right, left)).limit(400_000))
+                .is_err()
         })
     };
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));

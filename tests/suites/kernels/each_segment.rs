@@ -267,6 +267,23 @@ fn planted_faults_are_found() {
             each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
         }
     }
+    // A run of look-ahead that is scanned as if it lay within a segment.
+    let of_runs: [Change<'_>; 3] = [
+        ("any_head(heads) || ends_within", "ends_within"),
+        ("any_head(heads) || ends_within(segment, RUN)", "any_head(heads)"),
+        ("return segment.last < count;", "return segment.last + 1 < count;"),
+    ];
+    for kind in &KINDS[..2] {
+        let spec = ScanSpec::inclusive().with_segments(kind.clone()).with_initial_values().with_totals();
+        let program = Program::with_limits(Restart, &spec, None, &limits(), &shapes[1]).unwrap();
+        let is_found = |program: &Program<Restart>| {
+            (0..28).any(|turn| {
+                let input = |heads: &Heads| places(&heads.begins);
+                verify(program, turn, &input, &before, &|emulator| emulator).is_err()
+            })
+        };
+        each_is_found(&program, &of_runs, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
     // A stepped operator's run goes on from what its segment began with.
     let of_stepped_operators: [Change<'_>; 1] =
         [("i + 2 * HEAD_DISTANCE, low, high) - 1", "i + 2 * HEAD_DISTANCE, low, high) - 2")];

@@ -169,7 +169,7 @@ fn planted_faults_of_aggregates_are_found() {
         ("any_before(folded.mask, span.place)", "any_before(folded.mask, span.place + 1)"),
         ("    folded = next;\n", "    folded = next;\n    folded.heads = RunHeads{};\n"),
         ("    folded = next;\n", "    folded = next;\n    folded.mask = 0;\n"),
-        ("      if (is_head(folded.heads, k)) {\n        cursor = cursor_at_start(start);\n      }\n", ""),
+        ("    if (is_head(heads, k)) {\n      cursor = cursor_at_start(start);\n    }\n", ""),
         ("first_value()[0] = initial_value;", "first_value()[0] = op.identity();"),
         ("    if (is_head(heads, i - thread * RUN)) {\n      prefix = prefix_at(start);\n    }\n", ""),
         ("      if (is_head(heads, k)) {\n        prefix = prefix_at(start);\n      }\n", ""),

@@ -196,8 +196,8 @@ fn planted_faults_are_found() {
         ("place_of(tile_index, block.tiles)", "tile_index"),
         ("numbers_at({tile.first, tile.end}, TILE);", "{tile.first, tile.end};"),
         ("elements[place_of(i, TILE)]", "elements[i]"),
-        ("results[place_of(i, TILE)]", "results[i]"),
-        ("Results results = results_of(stage, place);", "Results results = results_of(stage, thread);"),
+        ("[place_of(i, TILE)] =", "[i] ="),
+        ("run, results_of(stage, place));", "run, results_of(stage, thread));"),
         ("block.source, tile, place);", "block.source, tile, thread);"),
         ("bytes_needed(start + HEAD_DISTANCE);", "bytes_needed(start);"),
     ];
