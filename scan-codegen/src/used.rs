@@ -103,12 +103,17 @@ fn without_calls_of_nothing(text: &str) -> String {
     let declarations = groups.iter().flat_map(|group| &group.declarations);
     let (mut empty, mut never, mut full) = (HashSet::new(), HashSet::new(), HashSet::new());
     for declaration in declarations {
-        let ends = |end: &str| declaration.lines.last().is_some_and(|line| line.ends_with(end));
-        let returns = |ty: &str| declaration.lines.iter().any(|line| line.contains(&format!("__forceinline__ {ty} ")));
-        let names = match (returns("void") && ends(") {}"), returns("bool") && ends(") { return false; }")) {
-            (true, _) => &mut empty,
-            (_, true) => &mut never,
-            _ => &mut full,
+        // The end is asked first: few declarations have one of these two, and the search goes through all lines.
+        let is = |end: &str, returning: &str| {
+            declaration.lines.last().is_some_and(|line| line.ends_with(end))
+                && declaration.lines.iter().any(|line| line.contains(returning))
+        };
+        let names = if is(") {}", "__forceinline__ void ") {
+            &mut empty
+        } else if is(") { return false; }", "__forceinline__ bool ") {
+            &mut never
+        } else {
+            &mut full
         };
         names.extend(declaration.names.iter().copied());
     }
@@ -127,7 +132,7 @@ fn without_calls_of_nothing(text: &str) -> String {
         let called = line.trim_start().split_once('(').map(|(name, _)| name).filter(|_| line.starts_with(' '));
         is_in_call |= called.is_some_and(|name| empty.contains(name) && !full.contains(name));
         if is_in_call {
-            is_in_call = !line.split("//").next().unwrap_or_default().trim_end().ends_with(';');
+            is_in_call = !code_of(line).trim_end().ends_with(';');
             continue;
         }
         let ends_nothing = line.trim() == "}"
@@ -202,10 +207,16 @@ fn mark(groups: &mut [Group<'_>]) {
     }
 }
 
+/// A line without its comment. It is asked of each line several times, and a search for a text prepares itself for longer
+/// than a line takes.
+fn code_of(line: &str) -> &str {
+    let comment = line.as_bytes().windows(2).position(|two| matches!(two, [b'/', b'/']));
+    comment.map_or(line, |comment| &line[..comment])
+}
+
 /// The identifiers of a line of code.
 fn words(line: &str) -> impl Iterator<Item = &str> {
-    let code = line.split("//").next().unwrap_or_default();
-    code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+    code_of(line).split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 fn groups(text: &str) -> Vec<Group<'_>> {
@@ -214,7 +225,7 @@ fn groups(text: &str) -> Vec<Group<'_>> {
     let mut lines: Vec<&str> = Vec::new();
     let mut depth = 0_i64;
     for line in text.lines() {
-        let code = line.split("//").next().unwrap_or_default().trim_end();
+        let code = code_of(line).trim_end();
         if lines.is_empty() && code.is_empty() {
             if line.trim().is_empty() {
                 groups.extend(open.take());
@@ -227,8 +238,9 @@ fn groups(text: &str) -> Vec<Group<'_>> {
             continue;
         }
         lines.push(line);
-        let count = |bracket| code.matches(bracket).count() as i64;
-        depth += count('{') + count('(') - count('}') - count(')');
+        for byte in code.bytes() {
+            depth += i64::from(matches!(byte, b'{' | b'(')) - i64::from(matches!(byte, b'}' | b')'));
+        }
         if depth == 0 && (code.ends_with(';') || code.ends_with('}')) {
             let declaration = Declaration { names: names(&lines), lines: std::mem::take(&mut lines), is_used: false };
             open.get_or_insert_with(Group::new).declarations.push(declaration);
