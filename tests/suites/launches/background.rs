@@ -2,9 +2,9 @@
 //! because kernels are compiled once in a process, and because here threads can begin.
 
 use std::{
-    env,
+    env, io,
     path::PathBuf,
-    process::{Command, ExitCode},
+    process::{Child, Command, ExitCode, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -484,9 +484,19 @@ pub(crate) unsafe fn of_this_process(
 
 /// What a process of a kind prints.
 fn process(kind: &str, variables: &[(&str, String)]) -> Result<String, Box<dyn std::error::Error>> {
+    printed(begun(kind, variables)?)
+}
+
+/// A process of a kind, which goes on while this one does.
+fn begun(kind: &str, variables: &[(&str, String)]) -> io::Result<Child> {
     let mut child = Command::new(env::current_exe()?);
     child.env(KIND, kind).env_remove(LIBRARY_VARIABLE).envs(variables.iter().map(|(name, value)| (name, value)));
-    let output = child.output()?;
+    child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+}
+
+/// What a process prints until its end.
+fn printed(process: Child) -> Result<String, Box<dyn std::error::Error>> {
+    let output = process.wait_with_output()?;
     let [printed, told] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     if output.status.success() { Ok(printed) } else { Err(format!("{}\n{printed}{told}", output.status).into()) }
 }
@@ -499,23 +509,47 @@ fn folder(of: &tempfile::TempDir) -> (&'static str, String) {
 /// there for the next process. Where there are kernels on disk, the compiler is not loaded before it is needed.
 fn endings() -> Outcome {
     let count = if scan_tests::extent::is_long() { 200 } else { 12 };
-    for index in 0..count {
+    // Two at once: this process has no threads, but need not wait for one before it begins the other.
+    for first in (0..count).step_by(2) {
+        let pair = [Ending::begun(first, count)?, Ending::begun(first + 1, count)?];
+        pair.into_iter().try_for_each(Ending::check)?;
+    }
+    Ok(())
+}
+
+/// A process that ends while it compiles.
+struct Ending {
+    process: Child,
+    /// After so many microseconds; an odd number is for another thread.
+    micros: usize,
+    cache: DiskCache,
+    /// Entries of the cache that were there before.
+    before: usize,
+    _kept: tempfile::TempDir,
+}
+
+impl Ending {
+    fn begun(index: usize, count: usize) -> Result<Self, Box<dyn std::error::Error>> {
         let kept = tempfile::tempdir()?;
         let (name, folder) = folder(&kept);
         let before = index / 2 % 2;
         let cache = DiskCache::at(&folder);
         assert!(before == 0 || cache.store_named([7; 32], b"another kernel"));
-        // An odd number is for another thread.
         let micros = index * 300_000 / count / 2 * 2 + index % 2;
-        let printed = process("ends", &[(name, folder), (END, micros.to_string())]);
-        let printed = printed.map_err(|error| format!("after {micros} µs: {error}"))?;
+        let process = begun("ends", &[(name, folder), (END, micros.to_string())])?;
+        Ok(Ending { process, micros, cache, before, _kept: kept })
+    }
+
+    fn check(self) -> Outcome {
+        let Ending { process, micros, cache, before, .. } = self;
+        let printed = printed(process).map_err(|error| format!("after {micros} µs: {error}"))?;
         let entries = cache.entries()?;
         // The version of the compiler, and the kernel.
         if !printed.contains("while the kernel") || entries != 2 + before {
             return Err(format!("after {micros} µs: {entries} entries, {printed}").into());
         }
+        Ok(())
     }
-    Ok(())
 }
 
 pub(crate) fn add(kinds: &mut Kinds) {
