@@ -1,8 +1,8 @@
 //! How much a test run executes: the quick run what everyone waits for, the long run all.
 //!
 //! Both have every kind of test. A quick run leaves out programs of which it executes every line elsewhere: the lines of
-//! kernels, numbers aside, that [the ladder](climb::in_turn) has or another program of the same test. Of planted
-//! faults it looks for one in so many.
+//! kernels, numbers aside, that [the ladder](climb::in_turn) has, another program of the same test, or a test of the
+//! suite that [every run](compiled_beyond) executes. Of planted faults it looks for one in so many.
 
 use std::{
     cell::{Cell, RefCell},
@@ -44,13 +44,19 @@ pub fn lines(text: &str) -> impl Iterator<Item = u64> {
     let kernels = text.find(KERNELS).map_or(text, |start| &text[start..]);
     let mut bytes = Vec::new();
     kernels.lines().filter_map(move |line| {
-        let code = line.split("//").next().unwrap_or_default().trim();
+        let code = code_of(line).trim();
         bytes.clear();
         bytes.extend(code.bytes().filter(|byte| !byte.is_ascii_digit()));
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         (!code.is_empty()).then(|| hasher.finish())
     })
+}
+
+/// A line without its comment. A search for a text prepares itself for longer than a line takes.
+pub fn code_of(line: &str) -> &str {
+    let comment = line.as_bytes().windows(2).position(|two| matches!(two, [b'/', b'/']));
+    comment.map_or(line, |comment| &line[..comment])
 }
 
 /// The places of texts that have, together, all lines that any has and that are not covered already: again and again the
@@ -94,9 +100,22 @@ const MIN: usize = 1;
 ///
 /// If one does not compile.
 pub fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
+    compiled_beyond(HashSet::new, programs)
+}
+
+/// As [`compiled`], of a suite that has another test that executes these lines in every run.
+///
+/// # Panics
+///
+/// If one does not compile.
+pub fn compiled_beyond<P: Generated>(
+    lines: impl FnOnce() -> HashSet<u64>,
+    programs: impl IntoIterator<Item = P>,
+) -> Vec<P> {
     EXECUTED.with_borrow_mut(|executed| {
         if executed.is_empty() && !is_long() {
-            executed.clone_from(&LADDER);
+            *executed = lines();
+            executed.extend(&*LADDER);
         }
     });
     compiled_of_the_ladder(programs)

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, WarpNetwork, Workers};
 
+use crate::extent::code_of;
+
 /// Every network, in the order in which the texts introduce them.
 pub const NETWORKS: [Network; 11] = [
     Network::Sequential,
@@ -101,8 +103,8 @@ pub fn all_segmented() -> impl Iterator<Item = Strategy> {
 
 /// Pairs of adjacent lines of a text without the comments and empty lines. What has the same pairs says nothing that is not said elsewhere.
 fn pairs(text: &str) -> impl Iterator<Item = String> {
-    let code = |line: &str| line.split("//").next().unwrap_or_default().trim().to_owned();
-    let lines: Vec<String> = text.lines().map(code).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> =
+        text.lines().map(|line| code_of(line).trim().to_owned()).filter(|line| !line.is_empty()).collect();
     (1..lines.len()).map(move |end| lines[end - 1..=end].join("\n")).collect::<Vec<_>>().into_iter()
 }
 

@@ -10,13 +10,14 @@ use scan_tests::{
     checked::render_columns,
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{ColumnsProgram, Emulator, Module},
-    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::WAYS,
     stepped::Coder,
 };
+
+use super::compiled;
 
 /// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks. None
 /// where threads scan their columns alone.

@@ -8,12 +8,13 @@ use scan_runtime::{BlockScan, Carry, ScanKind, ScanOp, Strategy, ops};
 use scan_tests::{
     climb::failures_in_every_place,
     emulated::{Emulator, EmulatorError, FaultKind, Program},
-    extent::compiled,
     operators::{Brackets, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, begins, fit, places},
 };
+
+use super::compiled;
 
 /// Threads of a block, elements a thread, blocks of the cluster.
 const SHAPES: [(u32, u32, u32); 6] = [(32, 3, 8), (64, 4, 2), (32, 7, 5), (128, 1, 3), (32, 5, 1), (128, 2, 8)];

@@ -10,7 +10,6 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
-    extent::compiled,
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -19,7 +18,10 @@ use scan_tests::{
     strategies,
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 /// A program, and how it is told where it restarts.
 type Case<Op> = (Option<usize>, Program<Op>);

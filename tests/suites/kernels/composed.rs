@@ -9,7 +9,6 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNu
 use scan_tests::{
     composed::{composed, flagged, keyed},
     emulated::{Emulator, Module, Program},
-    extent::compiled,
     items::{Leading, stamp},
     lifting::{INITIAL_VALUE, Lifting, Narrow, inputs},
     operators::mixed,
@@ -18,6 +17,8 @@ use scan_tests::{
     stepped::{Appending, Coder, Page, ReaderFromEnd, numbers},
     strategies,
 };
+
+use super::compiled;
 
 /// By the strategies that have this turn, in every way that the operator supports. If `by_field`, each field of the
 /// output is in an array of its own.

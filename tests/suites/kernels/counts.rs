@@ -6,11 +6,12 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, W
 use scan_tests::{
     emulated::{Banks, Emulator, Module, Program},
     explain::{ADDRESSING_CYCLES, Counts, TreeAccesses, tree_banks},
-    extent::compiled,
     operators::{MixedSum, TestOperator},
     reference::WAYS,
     strategies::{self, CARRIES, NETWORKS},
 };
+
+use super::compiled;
 
 fn program<Op: TestOperator>(
     strategy: Strategy,

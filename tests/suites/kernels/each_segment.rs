@@ -7,7 +7,6 @@ use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, Plan, PlanError, ScanSp
 use scan_runtime::{BlockScan, Carry, Network, ScanOp, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
-    extent::compiled,
     lifting::{self, Mapping},
     operators::{COVERS, Span, mixed},
     planted::{Change, each_is_found},
@@ -16,7 +15,10 @@ use scan_tests::{
     strategies,
 };
 
-use super::look_ahead::{limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{limits, overrides_of},
+};
 
 /// What is asked of the segments: an initial value for each, one for all, or none; and their totals.
 #[derive(Clone, Copy, Debug)]

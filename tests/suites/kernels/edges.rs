@@ -7,12 +7,14 @@ use scan_codegen::{Overrides, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{Emulator, Module, Program},
-    extent::{compiled, compiled_of_the_ladder},
+    extent::compiled_of_the_ladder,
     operators::{MatrixProduct, TestOperator, inputs, mixed},
     reference::WAYS,
     segments::{Heads, Restart, fit, places},
     strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
+
+use super::compiled;
 
 /// The way to tell by bits.
 const BITS: usize = 2;

@@ -8,14 +8,17 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, o
 use scan_tests::{
     axes::elements,
     emulated::{ColumnsProgram, Emulator, EmulatorError, Module, Program},
-    extent::{compiled, one_in},
+    extent::one_in,
     operators::{Interval, MatrixProduct, TestOperator, adjacent, mixed},
     planted::FEW,
     segments::Heads,
     strategies::{IN_REGISTERS, LOOK_AHEAD},
 };
 
-use super::axis::{SHAPES, program as columns_program};
+use super::{
+    axis::{SHAPES, program as columns_program},
+    compiled,
+};
 
 /// The number of epochs that fit the tag of a status.
 const CYCLE: u32 = 1 << 30;

@@ -7,12 +7,13 @@ use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
     checked::{render, render_columns},
     emulated::{Arrival, Counters, Emulator, EmulatorError, FaultKind, Program},
-    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::mixed,
     segments::{HEAD_SOURCES, Heads},
     strategies,
 };
+
+use super::compiled;
 
 fn program(index: usize, strategy: Strategy, segments: Segments) -> Program<Lifting> {
     let mut overrides = Overrides::default().strategy(strategy).threads(32);

@@ -18,7 +18,6 @@ use scan_runtime::{
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
     emulated::{Emulator, EmulatorError, Program},
-    extent::compiled,
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -29,7 +28,10 @@ use scan_tests::{
     strategies,
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 /// A program, and how it is told where it restarts.
 type Case<Op> = (Option<usize>, Program<Op>);

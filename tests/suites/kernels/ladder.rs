@@ -7,7 +7,7 @@ use scan_runtime::{Carry, ScanKind, ScanSpec, ops};
 use scan_tests::{
     climb::{FEW_THREADS, climb, in_turn, program},
     emulated::{Emulator, EmulatorError, Module, Program},
-    extent::{compiled, compiled_of_the_ladder, one_in},
+    extent::{compiled_of_the_ladder, one_in},
     operators::{
         AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
         TakeRight, TestOperator, adjacent, compose, inputs,
@@ -15,6 +15,8 @@ use scan_tests::{
     reference::WAYS,
     strategies,
 };
+
+use super::compiled;
 
 /// Runs all programs, and reports every one that fails.
 fn climb_all<Op: TestOperator>(

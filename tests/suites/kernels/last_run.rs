@@ -9,13 +9,14 @@ use scan_codegen::{Overrides, ScanSpec};
 use scan_runtime::{Carry, ScanOp, Strategy, TileNumbers, gallery::saturating_counter::BranchPredictor};
 use scan_tests::{
     emulated::{Emulator, Program},
-    extent::compiled,
     lifting::{INITIAL_VALUE, inputs},
     operators::{BitProduct, Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
     stepped::Appending,
     strategies::IN_REGISTERS,
 };
+
+use super::compiled;
 
 /// What a heavy run's text says of the last one.
 const APART: &str = "PartResults part_results_of(";

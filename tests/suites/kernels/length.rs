@@ -7,7 +7,6 @@ use scan_codegen::{Overrides, PlanError, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops, scan_op};
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
-    extent::compiled,
     operators::{AffineU32, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -16,7 +15,10 @@ use scan_tests::{
     strategies,
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 #[scan_op]
 fn first_of_two(a: u32, _b: u32) -> u32 {

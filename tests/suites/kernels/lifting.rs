@@ -7,13 +7,14 @@ use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec, Segments};
 use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, Program, ReductionProgram},
-    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::mixed,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads},
     strategies,
 };
+
+use super::compiled;
 
 fn program(strategy: Strategy, way: (ScanKind, bool), segments: Segments) -> Program<Lifting> {
     let (kind, with_initial_value) = way;

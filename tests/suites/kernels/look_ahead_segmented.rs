@@ -6,14 +6,16 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{ScanKind, ops};
 use scan_tests::{
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{Brackets, Bytes3Sum, MatrixProduct, MixedSum, TakeLeft, TestOperator, inputs, mixed},
     planted,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 /// Few threads and short runs, so that short inputs take many iterations; runs of up to 32 elements and of more.
 const SHAPES: [Shape; 6] =

@@ -40,3 +40,10 @@ mod stepped;
 mod tables;
 mod transducers;
 mod workspace;
+
+use scan_tests::extent::{self, Generated};
+
+/// As [`extent::compiled`]: a quick run also drops programs whose lines the [matrix](matrix::LINES) has.
+fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
+    extent::compiled_beyond(|| matrix::LINES.clone(), programs)
+}

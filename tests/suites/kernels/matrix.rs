@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use std::fmt::Debug;
+use std::{collections::HashSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{ColumnsPlan, Overrides};
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{ColumnsProgram, Emulator, EmulatorError, Program},
-    extent::{compiled, is_long},
+    extent::{compiled, is_long, lines_of},
     matrix::{Begins, Cell, Lies, Operator, Register, Restarts, cells},
     operators::{AffineU32, mixed},
     strategies,
@@ -86,20 +86,37 @@ fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, program: &Colum
     }
 }
 
+/// The cells of a turn along an axis, or the others.
+fn cells_of(turn: u64, along: bool) -> impl Iterator<Item = (usize, Cell)> {
+    let cells = cells(turn, is_long()).into_iter();
+    cells.filter(move |cell| (cell.restarts == Restarts::ByColumns) == along).enumerate()
+}
+
+/// The programs of the cells that are not along an axis.
+fn programs<Op: Operator>(turn: u64) -> impl Iterator<Item = ((usize, Cell), Program<Op>)> {
+    cells_of(turn, false).map(move |(index, cell)| {
+        let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
+        let overrides = overrides(index + turn as usize, &cell);
+        let program = Program::with_limits(Op::new(), &cell.spec(), initial_value, &limits(), &overrides).unwrap();
+        ((index, cell), program)
+    })
+}
+
+/// The lines of these programs' kernels, which every run of the suite executes. Of the texts of a scan along an axis, of
+/// which there are several for arrays of several kinds, a run executes some.
+pub(crate) static LINES: LazyLock<HashSet<u64>> = LazyLock::new(|| {
+    let first = programs::<AffineU32>(1).flat_map(|(_, program)| lines_of(&program.source));
+    let second = programs::<Register>(2).flat_map(|(_, program)| lines_of(&program.source));
+    let third = programs::<ops::WithExclusive<AffineU32>>(3).flat_map(|(_, program)| lines_of(&program.source));
+    first.chain(second).chain(third).collect()
+});
+
 fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
-    let (by_columns, cells): (Vec<_>, Vec<_>) =
-        cells(turn, is_long()).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
-    let along = by_columns.iter().enumerate().map(|(index, cell)| ((index, cell), along_an_axis::<Op>(cell, index)));
+    let along = cells_of(turn, true).map(|(index, cell)| ((index, cell), along_an_axis::<Op>(&cell, index)));
     for ((index, cell), program) in &compiled(along) {
         verify_along_an_axis(cell, program, *index);
     }
-    let program = |index: usize, cell: &Cell| {
-        let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
-        let overrides = overrides(index + turn as usize, cell);
-        Program::with_limits(Op::new(), &cell.spec(), initial_value, &limits(), &overrides).unwrap()
-    };
-    let programs = cells.iter().enumerate().map(|(index, cell)| ((index, cell), program(index, cell)));
-    for ((index, cell), program) in &compiled(programs) {
+    for ((index, cell), program) in &compiled(programs::<Op>(turn)) {
         verify(cell, program, *index).unwrap_or_else(|error| panic!("{cell:?}: {error}\n{}", program.plan));
     }
 }

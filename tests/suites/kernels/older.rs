@@ -8,11 +8,12 @@ use scan_runtime::{Carry, ScanKind, ops};
 use scan_tests::{
     climb,
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{Interval, TestOperator, adjacent},
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
 };
+
+use super::compiled;
 
 const ARCHITECTURES: [Architecture; 4] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9)];
 

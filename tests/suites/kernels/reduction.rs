@@ -7,13 +7,16 @@ use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec};
 use scan_runtime::Carry;
 use scan_tests::{
     emulated::{Emulator, Program, ReductionProgram},
-    extent::{compiled, one_in},
+    extent::one_in,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, adjacent, inputs},
     planted::{Change, each_is_found},
     strategies::{self, LOOK_AHEAD},
 };
 
-use super::look_ahead::{limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{limits, overrides_of},
+};
 
 const TREES: [Reduction; 3] = [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened];
 

@@ -6,7 +6,6 @@ use scan_codegen::{Overrides, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{
         AffineU32, Bytes3Sum, CountersSum, MatrixProduct, MixedSum, Span, TakeLeft, TestOperator, compose, inputs,
         mixed,
@@ -17,7 +16,10 @@ use scan_tests::{
     strategies,
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 /// A reversed scan in one of the four ways, restarting by one of the head_sources or not at all.
 fn program<Op: TestOperator>(

@@ -6,7 +6,6 @@ use scan_codegen::{Overrides, ScanSpec, Segments};
 use scan_runtime::{Carry, Network, ScanKind, TileNumbers, ops};
 use scan_tests::{
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{Bytes3Sum, MatrixProduct, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -14,7 +13,10 @@ use scan_tests::{
     strategies,
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 /// Threads of a team, teams, stages, elements a thread, blocks.
 const SHAPES: [Shape; 4] = [(32, 2, 5, 4, 3), (64, 2, 6, 12, 2), (32, 1, 3, 36, 6), (96, 2, 5, 5, 1)];

@@ -7,7 +7,6 @@ use scan_runtime::{
 use scan_tests::{
     configure,
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{
         AffineU32, Bytes3Sum, MatrixProduct, MixedSum, PolynomialHash, TakeLeft, TakeRight, TestOperator, bits, inputs,
         mixed,
@@ -17,6 +16,8 @@ use scan_tests::{
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
     strategies,
 };
+
+use super::compiled;
 
 /// Threads of a block: few, so that short inputs have several tiles and several levels of aggregates.
 const THREADS: u32 = 32;

@@ -6,14 +6,16 @@ use scan_codegen::{DeviceLimits, Overrides, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{AffineU32, TestOperator, inputs},
     planted::{Change, each_is_found},
     segments::{HEAD_SOURCES, Heads},
     strategies::IN_REGISTERS,
 };
 
-use super::look_ahead::{limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{limits, overrides_of},
+};
 
 /// Kernels of a strategy, or of look-ahead in groups of so many blocks.
 fn program(strategy: Result<Strategy, u32>, index: usize) -> Program<AffineU32> {

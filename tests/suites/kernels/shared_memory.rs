@@ -8,14 +8,16 @@ use scan_runtime::Carry;
 use scan_tests::{
     climb::{FEW_THREADS, program},
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::{Interval, MatrixProduct, MixedSum, TestOperator, inputs},
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, Restart, places},
     strategies,
 };
 
-use super::look_ahead::{Shape, limits, overrides_of};
+use super::{
+    compiled,
+    look_ahead::{Shape, limits, overrides_of},
+};
 
 /// What a plan may have for alignment, and for what only some kernels of a strategy declare.
 const SLACK: u64 = 256;

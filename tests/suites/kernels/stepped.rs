@@ -8,7 +8,7 @@ use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
     drawn,
     emulated::{ColumnsProgram, Emulator, Program, ReductionProgram},
-    extent::{compiled, one_in},
+    extent::one_in,
     lifting::{INITIAL_VALUE, Narrow, inputs},
     operators::mixed,
     reference::WAYS,
@@ -18,6 +18,8 @@ use scan_tests::{
     },
     strategies,
 };
+
+use super::compiled;
 
 /// How an operator is scanned: what the strategy is, the way, whether from the end, and what tells where it restarts.
 #[derive(Clone, Copy)]

@@ -13,11 +13,12 @@ use scan_runtime::{Carry, Strategy, TileNumbers};
 use scan_tests::{
     columns::ColumnsOperator,
     emulated::{Emulator, Program},
-    extent::compiled,
     operators::mixed,
     strategies,
     transducers::{Leb128, Utf16},
 };
+
+use super::compiled;
 
 /// By the strategies that have this turn, from either end, from the beginning or in the middle of a stream.
 fn by_strategies<Op: ColumnsOperator<Output: Debug>>(second: ArrayKind, turn: usize) {
