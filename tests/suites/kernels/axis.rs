@@ -659,7 +659,7 @@ fn planted_faults_are_found() {
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),
         ("ring.prefixes += aggregate_count;", "ring.prefixes += ring.across;"),
-        ("to = to + (FORWARD ? layout.output_step", "to = to + (FORWARD ? layout.output_step + 1"),
+        ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
