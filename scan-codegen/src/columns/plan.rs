@@ -59,8 +59,8 @@ const RUN_BYTES: u32 = 224;
 /// are, the more statuses of other tiles a tile needs.
 const NARROW_ROW_BYTES: u32 = 2048;
 
-/// Bytes of elements of a thread's run where it scans its columns alone: so many are on their way that one warp of each
-/// multiprocessor loads as fast as memory is: `docs/tuning.md#scans-along-an-axis`.
+/// Bytes of elements of a thread's run where it scans its columns alone. Two runs are on their way, which is enough for one
+/// warp of each multiprocessor to load as fast as memory is: `docs/tuning.md#scans-along-an-axis`.
 const STREAMED_BYTES: u32 = 512;
 
 /// Rows of a thread's run, at the most.
@@ -449,8 +449,8 @@ impl ColumnsPlan {
         if self.streams { STREAMED_BYTES } else { RUN_BYTES }
     }
 
-    /// The plan for several arrays of so many columns that threads which scan some of them alone are enough: a warp for
-    /// each multiprocessor, where memory bounds them, or two, where instructions do. Of one array a tile carries as fast.
+    /// The plan for several arrays of many columns, whose threads scan some of them alone: a warp for each multiprocessor
+    /// where memory bounds the scan, two where instructions do. Of one array the other kernel is as fast.
     fn many(&self) -> Option<ColumnsPlan> {
         let max_rows = self.max_rows.filter(|_| self.inputs.len() > 1)?;
         let of_warp = u64::from(WARP * self.aligned_width);
@@ -474,7 +474,7 @@ impl ColumnsPlan {
         with(run).fitted(&limits)
     }
 
-    /// This plan for so many columns and more.
+    /// This plan for `min_columns` columns and more.
     #[doc(hidden)]
     pub fn for_columns(self, min_columns: u64) -> ColumnsPlan {
         ColumnsPlan { min_columns, ..self }
