@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Conditions of all kernel templates (the operator's text, the prelude and the elements aside).
-const CONDITIONS: usize = 89;
+const CONDITIONS: usize = 85;
 /// Those of them that stand inside a line of CUDA.
 const INSIDE_A_LINE: usize = 0;
 /// Those that ask for things of two axes.
@@ -25,15 +25,15 @@ const OF_TWO_AXES: usize = 0;
 /// In one file.
 const IN_A_FILE: usize = 6;
 /// Distinct words that conditions ask for, those of the same name in several rooms once.
-const FLAGS: usize = 31;
+const FLAGS: usize = 30;
 /// Words that one template may read: of its room, with the fields of what its lists hold, of types and of kernels.
 const WORDS: usize = 60;
 /// Words of all rooms together.
-const WORDS_OF_ALL: usize = 235;
+const WORDS_OF_ALL: usize = 233;
 /// Templates that begin with what they see of the text around them, and so are no functions.
 const SEES: usize = 0;
 /// Lines of kernel templates that are not blank.
-const LINES: usize = 5993;
+const LINES: usize = 5990;
 const LINES_OF_A_FILE: usize = 300;
 
 /// What a scan is made of, and the names by which templates ask for it.
