@@ -35,6 +35,9 @@ use crate::{
 /// What follows the wait for a stage of which the lanes of a warp have loaded rows for each other.
 const WAIT_FOR_WARP: &str = "\n      __syncwarp(); // the other lanes have waited for theirs";
 
+/// Between the statements that load a row.
+const LINE: &str = "\n    ";
+
 /// What the templates of scans along an axis speak of.
 #[derive(Serialize)]
 struct ColumnsWords<'a> {
@@ -211,11 +214,11 @@ impl Loads {
         let mut row: Vec<_> = by_row.iter().map(|words| load(words)).collect();
         if arrays.iter().all(|words| words.array.kind == ArrayKind::Slice) {
             row.push(format!("from = from + {step};"));
-            return Loads { first_row: format!("input + {first}"), row: row.join(" ") };
+            return Loads { first_row: format!("input + {first}"), row: row.join(LINE) };
         }
         row.extend(by_row.iter().map(|words| next(words)));
         let first_row: Vec<_> = arrays.iter().map(first_of).collect();
-        Loads { first_row: format!("Inputs{{{}}}", first_row.join(", ")), row: row.join(" ") }
+        Loads { first_row: format!("Inputs{{{}}}", first_row.join(", ")), row: row.join(LINE) }
     }
 }
 
