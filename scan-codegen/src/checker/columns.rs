@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     columns::{
-        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, GENERATIONS, Lying, MAX_RESIDENT_THREADS, MAX_TILES, STAGES,
+        ColumnArray, ColumnLayout, ColumnsPlan, EXCHANGES, GENERATIONS, Lying, MAX_RESIDENT_THREADS, MAX_TILES,
         SYSTEM_SHARED_BYTES,
     },
     constants::{COPY_ALIGNMENT, WARP, WORD},
@@ -60,7 +60,7 @@ fn threads(plan: &ColumnsPlan, limits: &DeviceLimits, report: &mut Report) {
     });
 }
 
-/// Three tiles, in which rows of threads lie side by side, of repeated items one for each warp, and four rows of
+/// The tiles, in which rows of threads lie side by side, of repeated items one for each warp, and four rows of
 /// partial results.
 fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits, report: &mut Report) {
     let [threads, run, width, state] = [plan.threads, plan.run, plan.width, operator.state.size as u32].map(u64::from);
@@ -70,13 +70,14 @@ fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits,
         }
         _ => threads * run * width * u64::from(array.bytes),
     };
-    let stages = u64::from(STAGES) * plan.inputs.iter().map(of_array).sum::<u64>();
+    let stages = u64::from(plan.stages()) * plan.inputs.iter().map(of_array).sum::<u64>();
     let (needed, planned) = (
         stages + if plan.streams { 0 } else { u64::from(EXCHANGES) * threads * width * state },
         u64::from(plan.dynamic_shared_bytes(KernelRole::ScanColumns)),
     );
     report.require(needed == planned, Rule::SharedMemory, || {
-        format!("{STAGES} tiles and {EXCHANGES} rows of partial results are {needed} bytes; the plan says {planned}")
+        let tiles = plan.stages();
+        format!("{tiles} tiles and {EXCHANGES} rows of partial results are {needed} bytes; the plan says {planned}")
     });
     let of_block = needed + u64::from(DECLARED_BYTES);
     let room = u64::from(limits.shared_bytes_per_block_optin);

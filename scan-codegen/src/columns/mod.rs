@@ -9,7 +9,7 @@ mod with_initial;
 pub(crate) use array::{ColumnArray, Lying};
 pub use axis::{Axis, AxisError, ColumnLayout};
 pub use plan::{ColumnsPlan, plan_columns};
-pub(crate) use plan::{EXCHANGES, GENERATIONS, MAX_RESIDENT_THREADS, MAX_TILES, STAGES, SYSTEM_SHARED_BYTES};
+pub(crate) use plan::{EXCHANGES, GENERATIONS, MAX_RESIDENT_THREADS, MAX_TILES, SYSTEM_SHARED_BYTES};
 #[cfg(test)]
 pub(crate) use render::rooms_of;
 pub use render::{render_columns, render_columns_for, render_columns_from};

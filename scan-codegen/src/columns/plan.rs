@@ -32,8 +32,11 @@ const ROW_BYTES: u32 = 8;
 /// Columns that a thread has side by side, at the most, where elements are smaller still.
 const MAX_ALIGNED_WIDTH: u32 = 4;
 
-/// Bytes of the partial results that a thread has side by side, where it has several.
+/// Bytes of the partial results that a thread has side by side, where it has several. Of several arrays, where it
+/// carries them from tile to tile, unless the smallest items then had less than a word:
+/// `docs/tuning.md#scans-along-an-axis`.
 const ROW_STATE_BYTES: u32 = 32;
+const CARRIED_STATE_BYTES: u32 = 16;
 
 /// Bytes of a row of a tile, at the most, where columns need not be shared by more threads:
 /// `docs/tuning.md#scans-along-an-axis`.
@@ -41,6 +44,9 @@ const WIDE_ROW_BYTES: u32 = 256;
 
 /// Tiles of a block that are in shared memory: one that is scanned, one that is folded, and one that arrives.
 pub(crate) const STAGES: u32 = 3;
+
+/// The most tiles of a block in shared memory, where its threads scan their columns alone.
+const MAX_STAGES: u32 = 8;
 
 /// How often there is room for the partial results of all threads.
 pub(crate) const EXCHANGES: u32 = 4;
@@ -59,9 +65,10 @@ const RUN_BYTES: u32 = 224;
 /// are, the more statuses of other tiles a tile needs.
 const NARROW_ROW_BYTES: u32 = 2048;
 
-/// Bytes of elements of a thread's run where it scans its columns alone. Two runs are on their way, which is enough for one
-/// warp of each multiprocessor to load as fast as memory is: `docs/tuning.md#scans-along-an-axis`.
-const STREAMED_BYTES: u32 = 512;
+/// Bytes of elements of a thread that scans its columns alone, of all its runs in shared memory together: enough for one
+/// warp of each multiprocessor to load as fast as memory is, in three runs at the least.
+/// `docs/tuning.md#scans-along-an-axis`.
+const STREAMED_BYTES: u32 = 3 * 512;
 
 /// Rows of a thread's run, at the most.
 const MAX_ROWS: u32 = 32;
@@ -188,8 +195,8 @@ pub fn plan_columns(
     let outputs = arrays(spec.output.items(&operator.output), spec.output_kinds);
     let (input_bytes, output_bytes) = (bytes_of(&inputs), bytes_of(&outputs));
     let items = || inputs.iter().chain(&outputs).map(|array| array.bytes);
-    let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
-    let width = 1_u32 << width.ilog2();
+    let row_state_bytes = if inputs.len() > 1 { CARRIED_STATE_BYTES } else { ROW_STATE_BYTES };
+    let width = width(items(), state_bytes, row_state_bytes);
     // Runs of each thread, and partial results of each of its columns.
     let max_threads = |run: u32| {
         let row = run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes);
@@ -288,12 +295,15 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
 }
 
 /// The number of columns that a thread has side by side, such that the largest items have [`ROW_BYTES`], or the
-/// smallest ones a word. Where items fill no power of two, it is one.
-fn width(items: impl Iterator<Item = u32> + Clone) -> u32 {
+/// smallest ones a word, with states of `row_state_bytes`. Where items fill no power of two, it is one.
+fn width(items: impl Iterator<Item = u32> + Clone, state_bytes: u32, row_state_bytes: u32) -> u32 {
     let all = items.clone().all(u32::is_power_of_two);
     let (Some(smallest), Some(largest), true) = (items.clone().min(), items.max(), all) else { return 1 };
     let widest = (2 * ROW_BYTES / largest).max(1); // the widest access has 16 bytes
-    (ROW_BYTES / largest).min(MAX_ALIGNED_WIDTH).max(WORD / smallest).clamp(1, widest)
+    let a_word = WORD / smallest;
+    let states = (row_state_bytes / state_bytes).max(a_word).min(ROW_STATE_BYTES / state_bytes);
+    let width = (ROW_BYTES / largest).min(MAX_ALIGNED_WIDTH).max(a_word).clamp(1, widest).min(states);
+    1 << width.max(1).ilog2()
 }
 
 /// Bytes of an element, of all its arrays together.
@@ -344,8 +354,14 @@ impl ColumnsPlan {
         let repeated = self.inputs.iter().filter(|array| array.lying == Lying::Repeated);
         let repeated: u32 = repeated.map(|array| self.repeated_bytes(array)).sum();
         let exchanged = if self.streams { 0 } else { EXCHANGES * self.state_bytes };
-        let of_columns = STAGES * self.run * self.loaded_bytes() + exchanged;
-        self.threads * self.width * of_columns + STAGES * repeated
+        let of_columns = self.stages() * self.run * self.loaded_bytes() + exchanged;
+        self.threads * self.width * of_columns + self.stages() * repeated
+    }
+
+    /// Tiles of a block that are in shared memory at once.
+    pub(crate) fn stages(&self) -> u32 {
+        let of_run = self.width * self.run * self.loaded_bytes();
+        if self.streams { (STREAMED_BYTES / of_run.max(1)).clamp(STAGES, MAX_STAGES) } else { STAGES }
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
@@ -388,8 +404,8 @@ impl ColumnsPlan {
     /// array after it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but
     /// for where it begins, give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        let other = if self.streams { [None, None] } else { [self.many(), self.narrow()] };
-        let any = other.into_iter().flatten().chain([self.clone()]);
+        let other = if self.streams { Vec::new() } else { self.many().into_iter().chain(self.narrow()).collect() };
+        let any = other.into_iter().chain([self.clone()]);
         let any = any.flat_map(|plan| {
             let in_rows = plan.in_rows();
             // Runs of repeated items are equally long wherever the other arrays begin, so that results are grouped alike.
@@ -446,18 +462,25 @@ impl ColumnsPlan {
 
     /// Bytes of elements of a thread's run.
     fn run_bytes(&self) -> u32 {
-        if self.streams { STREAMED_BYTES } else { RUN_BYTES }
+        if self.streams { STREAMED_BYTES / STAGES } else { RUN_BYTES }
     }
 
-    /// The plan for several arrays of many columns, whose threads scan some of them alone: a warp for each multiprocessor
-    /// where memory bounds the scan, two where instructions do. Of one array the other kernel is as fast.
-    fn many(&self) -> Option<ColumnsPlan> {
-        let max_rows = self.max_rows.filter(|_| self.inputs.len() > 1)?;
-        let of_warp = u64::from(WARP * self.aligned_width);
+    /// The plans for several arrays of many columns, whose threads scan some of them alone: a warp for each multiprocessor
+    /// where memory bounds the scan, two where instructions do. Of one array the other kernel is as fast. The first one is
+    /// for so many columns that a thread has more of them.
+    fn many(&self) -> Vec<ColumnsPlan> {
+        let Some(max_rows) = self.max_rows.filter(|_| self.inputs.len() > 1) else { return Vec::new() };
         let multiprocessors = u64::from(self.device.multiprocessors);
         let warps = if self.run_by_weight { 2 * multiprocessors } else { multiprocessors };
-        let plan = self.streaming(max_rows).for_columns(of_warp * warps);
-        (plan.tile_bytes() + OTHER_SHARED_BYTES <= self.device.shared_bytes_per_block_optin).then_some(plan)
+        let items = self.inputs.iter().chain(&self.outputs).map(|array| array.bytes);
+        let widest = width(items, self.state_bytes, ROW_STATE_BYTES);
+        let widths = std::iter::successors(Some(widest), |width| Some(width / 2)).take_while(|width| *width >= self.width);
+        let plans = widths.map(|width| {
+            let plan = self.clone().shaped(width, WARP).streaming((max_rows * self.width / width).max(1));
+            plan.for_columns(u64::from(WARP * width) * warps)
+        });
+        let limit = self.device.shared_bytes_per_block_optin;
+        plans.filter(|plan| plan.tile_bytes() + OTHER_SHARED_BYTES <= limit).collect()
     }
 
     /// This plan with threads that scan their columns alone, of any number of columns.
@@ -694,7 +717,7 @@ mod tests {
         assert_eq!(shape(12), (256, 18, 1, 16));
         assert_eq!(shape(36), (256, 6, 1, 4));
         assert_eq!(shape(256), (128, 1, 1, 1));
-        let width = |items: &[u32]| width(items.iter().copied());
+        let width = |items: &[u32]| width(items.iter().copied(), 4, CARRIED_STATE_BYTES);
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
         assert_eq!((width(&[4, 4, 4]), width(&[1, 4, 6, 4])), (2, 1));
     }
@@ -749,6 +772,26 @@ mod tests {
         assert_eq!([of(132 * 64 + 2), of(1 << 20)], [(true, 32, 32, 133), (true, 32, 32, 1 << 14)]);
         let asked = ColumnsPlan { max_rows: None, ..plan.clone() };
         assert!(!asked.for_layout(&Axis::of(&[1000, 1 << 20], 0).unwrap().layout()).streams);
+    }
+
+    /// Threads have fewer columns where they carry states that are longer than the elements, or where there are few columns
+    /// for so many threads. What is loaded ahead stays the same.
+    #[test]
+    fn states_that_are_carried_take_columns_from_a_thread() {
+        let operator = OpSource { state: operator_of(8).state, ..operator_of(2) };
+        let plan = plan_columns(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap();
+        assert_eq!((plan.width, plan.run), (4, 28));
+        let inputs = [&plan.inputs[..], &plan.inputs].concat();
+        let plan = ColumnsPlan { inputs, ..plan.shaped(2, 32) };
+        let of = |columns: usize| {
+            let plan = plan.for_layout(&Axis::of(&[1000, columns], 0).unwrap().layout());
+            (plan.streams, plan.width, plan.run, plan.stages())
+        };
+        assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 2, 28, 3), (true, 2, 32, 6)]);
+        assert_eq!([of(132 * 128 - 4), of(132 * 128)], [(true, 2, 32, 6), (true, 4, 32, 3)]);
+        let width = |row_state_bytes| width([2, 2].into_iter(), 8, row_state_bytes);
+        assert_eq!([width(CARRIED_STATE_BYTES), width(ROW_STATE_BYTES)], [2, 4]);
+        assert_eq!(super::width([1, 1].into_iter(), 8, CARRIED_STATE_BYTES), 4);
     }
 
     /// The statuses of a row are published again only after all have read them, whatever block is late: a tile that is

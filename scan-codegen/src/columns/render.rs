@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     array::{ColumnArray, Lying},
     axis::ColumnLayout,
-    plan::{ColumnsPlan, GENERATIONS, STAGES},
+    plan::{ColumnsPlan, GENERATIONS},
 };
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
@@ -319,7 +319,7 @@ pub(crate) fn rooms_of<'a>(
         .with(&ColumnsWords {
             threads: plan.threads,
             resident: plan.resident,
-            stages: STAGES,
+            stages: plan.stages(),
             run: plan.run,
             width: plan.width,
             whole_columns: plan.has_whole_columns(),
