@@ -70,13 +70,13 @@ fn shared_memory(plan: &ColumnsPlan, operator: &OpSource, limits: &DeviceLimits,
         }
         _ => threads * run * width * u64::from(array.bytes),
     };
-    let stages = u64::from(plan.stages()) * plan.inputs.iter().map(of_array).sum::<u64>();
+    let stages = u64::from(plan.stages) * plan.inputs.iter().map(of_array).sum::<u64>();
     let (needed, planned) = (
         stages + if plan.streams { 0 } else { u64::from(EXCHANGES) * threads * width * state },
         u64::from(plan.dynamic_shared_bytes(KernelRole::ScanColumns)),
     );
     report.require(needed == planned, Rule::SharedMemory, || {
-        let tiles = plan.stages();
+        let tiles = plan.stages;
         format!("{tiles} tiles and {EXCHANGES} rows of partial results are {needed} bytes; the plan says {planned}")
     });
     let of_block = needed + u64::from(DECLARED_BYTES);

@@ -45,7 +45,7 @@ const WIDE_ROW_BYTES: u32 = 256;
 /// Tiles of a block that are in shared memory: one that is scanned, one that is folded, and one that arrives.
 pub(crate) const STAGES: u32 = 3;
 
-/// The most tiles of a block in shared memory, where its threads scan their columns alone.
+/// The most tiles of a block in shared memory, where few threads scan their columns alone.
 const MAX_STAGES: u32 = 8;
 
 /// How often there is room for the partial results of all threads.
@@ -65,10 +65,9 @@ const RUN_BYTES: u32 = 224;
 /// are, the more statuses of other tiles a tile needs.
 const NARROW_ROW_BYTES: u32 = 2048;
 
-/// Bytes of elements of a thread that scans its columns alone, of all its runs in shared memory together: enough for one
-/// warp of each multiprocessor to load as fast as memory is, in three runs at the least.
-/// `docs/tuning.md#scans-along-an-axis`.
-const STREAMED_BYTES: u32 = 3 * 512;
+/// Bytes of elements of a thread's run where it scans its columns alone. Two runs are on their way, which is enough for one
+/// warp of each multiprocessor to load as fast as memory is: `docs/tuning.md#scans-along-an-axis`.
+const STREAMED_BYTES: u32 = 512;
 
 /// Rows of a thread's run, at the most.
 const MAX_ROWS: u32 = 32;
@@ -126,6 +125,8 @@ pub struct ColumnsPlan {
     pub run: u32,
     /// Neighbouring columns that a thread scans, and reads and writes at once: a power of two.
     pub width: u32,
+    /// Tiles of a block that are in shared memory at once.
+    pub(crate) stages: u32,
     /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped
     /// in the same way.
     pub(crate) aligned_width: u32,
@@ -229,6 +230,7 @@ pub fn plan_columns(
         resident: 1,
         run,
         width,
+        stages: STAGES,
         aligned_width: width,
         longest: u64::MAX,
         min_columns: 0,
@@ -354,14 +356,8 @@ impl ColumnsPlan {
         let repeated = self.inputs.iter().filter(|array| array.lying == Lying::Repeated);
         let repeated: u32 = repeated.map(|array| self.repeated_bytes(array)).sum();
         let exchanged = if self.streams { 0 } else { EXCHANGES * self.state_bytes };
-        let of_columns = self.stages() * self.run * self.loaded_bytes() + exchanged;
-        self.threads * self.width * of_columns + self.stages() * repeated
-    }
-
-    /// Tiles of a block that are in shared memory at once.
-    pub(crate) fn stages(&self) -> u32 {
-        let of_run = self.width * self.run * self.loaded_bytes();
-        if self.streams { (STREAMED_BYTES / of_run.max(1)).clamp(STAGES, MAX_STAGES) } else { STAGES }
+        let of_columns = self.stages * self.run * self.loaded_bytes() + exchanged;
+        self.threads * self.width * of_columns + self.stages * repeated
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
@@ -462,7 +458,7 @@ impl ColumnsPlan {
 
     /// Bytes of elements of a thread's run.
     fn run_bytes(&self) -> u32 {
-        if self.streams { STREAMED_BYTES / STAGES } else { RUN_BYTES }
+        if self.streams { STREAMED_BYTES } else { RUN_BYTES }
     }
 
     /// The plans for several arrays of many columns, whose threads scan some of them alone: a warp for each multiprocessor
@@ -474,9 +470,11 @@ impl ColumnsPlan {
         let warps = if self.run_by_weight { 2 * multiprocessors } else { multiprocessors };
         let items = self.inputs.iter().chain(&self.outputs).map(|array| array.bytes);
         let widest = width(items, self.state_bytes, ROW_STATE_BYTES);
-        let widths = std::iter::successors(Some(widest), |width| Some(width / 2)).take_while(|width| *width >= self.width);
+        let widths =
+            std::iter::successors(Some(widest), |width| Some(width / 2)).take_while(|width| *width >= self.width);
         let plans = widths.map(|width| {
             let plan = self.clone().shaped(width, WARP).streaming((max_rows * self.width / width).max(1));
+            let plan = if width < widest { plan.loading_ahead() } else { plan };
             plan.for_columns(u64::from(WARP * width) * warps)
         });
         let limit = self.device.shared_bytes_per_block_optin;
@@ -495,6 +493,14 @@ impl ColumnsPlan {
         let rows = (plan.run_bytes() / bytes).min(MAX_ROWS).min(max_rows);
         let run = (1..=rows).rev().find(fits).unwrap_or(1);
         with(run).fitted(&limits)
+    }
+
+    /// This plan with more runs in shared memory, as many as [`STREAMED_BYTES`] in each of three would fill. A warp that has
+    /// a multiprocessor almost to itself needs as many bytes on their way.
+    fn loading_ahead(self) -> ColumnsPlan {
+        let of_run = self.width * self.run * self.loaded_bytes();
+        let stages = (STAGES * STREAMED_BYTES / of_run.max(1)).clamp(STAGES, MAX_STAGES);
+        ColumnsPlan { stages, ..self }.fitted(&self.device)
     }
 
     /// This plan for `min_columns` columns and more.
@@ -774,8 +780,8 @@ mod tests {
         assert!(!asked.for_layout(&Axis::of(&[1000, 1 << 20], 0).unwrap().layout()).streams);
     }
 
-    /// Threads have fewer columns where they carry states that are longer than the elements, or where there are few columns
-    /// for so many threads. What is loaded ahead stays the same.
+    /// Threads have fewer columns where they carry states longer than the elements, or where an array has few columns:
+    /// these threads load as many bytes ahead.
     #[test]
     fn states_that_are_carried_take_columns_from_a_thread() {
         let operator = OpSource { state: operator_of(8).state, ..operator_of(2) };
@@ -785,7 +791,7 @@ mod tests {
         let plan = ColumnsPlan { inputs, ..plan.shaped(2, 32) };
         let of = |columns: usize| {
             let plan = plan.for_layout(&Axis::of(&[1000, columns], 0).unwrap().layout());
-            (plan.streams, plan.width, plan.run, plan.stages())
+            (plan.streams, plan.width, plan.run, plan.stages)
         };
         assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 2, 28, 3), (true, 2, 32, 6)]);
         assert_eq!([of(132 * 128 - 4), of(132 * 128)], [(true, 2, 32, 6), (true, 4, 32, 3)]);

@@ -319,7 +319,7 @@ pub(crate) fn rooms_of<'a>(
         .with(&ColumnsWords {
             threads: plan.threads,
             resident: plan.resident,
-            stages: plan.stages(),
+            stages: plan.stages,
             run: plan.run,
             width: plan.width,
             whole_columns: plan.has_whole_columns(),
