@@ -1,11 +1,12 @@
-//! A few mutants of several templates and rules, as the command `mutants` tries hundreds: all are found.
+//! A few mutants of several templates and rules, as the command `mutants` tries hundreds: all are found. Those that are listed
+//! as survivors are mutants of the present templates.
 
 use std::{error::Error, path::Path, process::ExitCode, time::Duration};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use scan_tests::{
     extent::one_in,
-    mutants::{Crew, Mutant, Outcome, serve},
+    mutants::{Crew, Mutant, Outcome, serve, survivors::Survivor},
     target_dir,
 };
 
@@ -39,9 +40,19 @@ fn main() -> ExitCode {
             }
         };
     }
-    let test = || one_of_each_is_found().map_err(|error| Failed::from(error.to_string()));
-    let trials = vec![Trial::test("one_mutant_of_each_of_several_templates_is_found", test)];
+    let found = || one_of_each_is_found().map_err(|error| Failed::from(error.to_string()));
+    let trials = vec![
+        Trial::test("one_mutant_of_each_of_several_templates_is_found", found),
+        Trial::test("listed_survivors_are_mutants", || listed_survivors_are_mutants().map_err(Failed::from)),
+    ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn listed_survivors_are_mutants() -> Result<(), String> {
+    match Survivor::stale()?.first() {
+        Some(survivor) => Err(format!("no mutant is this entry of the list any more:\n{survivor}")),
+        None => Ok(()),
+    }
 }
 
 /// The first mutant of a template by a rule.

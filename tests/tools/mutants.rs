@@ -76,10 +76,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         return served.map(|()| true).map_err(|error| error.to_string());
     }
     let listed = Survivor::read(survivors::TEXT)?;
-    let stale: Vec<_> = {
-        let all = Mutant::all();
-        listed.iter().filter(|survivor| !all.iter().any(|mutant| survivor.is(mutant))).collect()
-    };
+    let stale = Survivor::stale()?;
     for survivor in &stale {
         println!("{} lists what is no mutant any more:\n{survivor}\n", survivors::FILE);
     }

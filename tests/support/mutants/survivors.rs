@@ -46,6 +46,17 @@ impl Survivor {
         *self == Survivor::of(mutant, self.reason.clone())
     }
 
+    /// Those of the file that name no mutant any more, because their line or its template has changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Survivor::read`].
+    pub fn stale() -> Result<Vec<Survivor>, String> {
+        let all = Mutant::all();
+        let is_stale = |survivor: &Survivor| !all.iter().any(|mutant| survivor.is(mutant));
+        Ok(Survivor::read(TEXT)?.into_iter().filter(is_stale).collect())
+    }
+
     /// Reads the entries of a file: paragraphs of a template's name, the line as it is after `- `, the line with the mistake after
     /// `+ `, after `@ ` which of several such lines it is, where there are several, and the reason. `#` begins a comment.
     ///
