@@ -392,6 +392,7 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
         probes: &mut Vec<Probe>,
         spec: &ScanSpec,
         (threads, run, width, across): (u32, u32, u32, u32),
+        alone: bool,
     ) {
         let spec = spec.clone().with_arrays(Arrays::PerField, Arrays::PerField);
         let overrides = Overrides::default().threads(threads).run(run).blocks(5);
@@ -401,11 +402,13 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
         };
         let shaped = |plan: ColumnsPlan| {
             let plan = plan.shaped(width, across);
+            let plan = if alone { plan.streaming(run) } else { plan };
             if across < 32 { plan } else { plan.all().into_iter().find(repeats).unwrap_or(plan) }
         };
         let program = planned(ColumnsProgram::new(Op::new(), &spec, None, &overrides, shaped));
         let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
-        let name = format!("arrays along an axis, {spec}, {threads} threads, {across} side by side");
+        let alone = if alone { ", each alone" } else { "" };
+        let name = format!("arrays along an axis, {spec}, {threads} threads, {across} side by side{alone}");
         let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
         let run = move |source: &KernelSource| {
             let mut program = program.clone();
@@ -440,18 +443,22 @@ fn arrays_along_an_axis(probes: &mut Vec<Probe>) {
         probes.push(Probe::new(name, render, run, source));
     }
     let values = || ScanSpec::exclusive().with_initial_values().with_totals();
-    of::<Recurrence>(probes, &ScanSpec::inclusive(), (64, 2, 2, 16));
-    of::<Summarize>(probes, &ScanSpec::inclusive().reverse().with_totals(), (32, 3, 1, 4));
-    of::<Summarize>(probes, &values(), (64, 2, 2, 16));
+    of::<Recurrence>(probes, &ScanSpec::inclusive(), (64, 2, 2, 16), false);
+    of::<Summarize>(probes, &ScanSpec::inclusive().reverse().with_totals(), (32, 3, 1, 4), false);
+    of::<Summarize>(probes, &values(), (64, 2, 2, 16), false);
     for (spec, shape) in [
         (ScanSpec::inclusive(), (64, 2, 2, 16)),
         (ScanSpec::inclusive().reverse(), (32, 3, 1, 4)),
         (ScanSpec::inclusive().reverse(), (64, 2, 2, 32)),
     ] {
         let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Previous, ArrayKind::Next]);
-        of::<Summarize>(probes, &spec.with_kinds(kinds, ArrayKinds::default()), shape);
+        of::<Summarize>(probes, &spec.with_kinds(kinds, ArrayKinds::default()), shape, false);
     }
-    of::<Coder>(probes, &values().reverse(), (64, 1, 1, 32));
+    of::<Coder>(probes, &values().reverse(), (64, 1, 1, 32), false);
+    // Threads that scan their columns alone.
+    of::<Recurrence>(probes, &ScanSpec::inclusive(), (32, 3, 2, 32), true);
+    of::<Summarize>(probes, &values().reverse(), (32, 2, 1, 32), true);
+    of::<Coder>(probes, &values(), (32, 2, 2, 32), true);
 }
 
 /// Launches along an axis in the middle and at the end of a cycle of epochs: at the end, the statuses are cleared that
@@ -623,10 +630,15 @@ fn along_an_axis(probes: &mut Vec<Probe>) {
         initial_value: Option<Op::Carry>,
         prepare: fn(Emulator) -> Emulator,
     ) {
-        for (threads, run, width, across) in [(64, 2, 2, 16), (32, 3, 1, 4), (64, 1, 1, 64)] {
+        for (threads, run, width, across, alone) in
+            [(64, 2, 2, 16, false), (32, 3, 1, 4, false), (64, 1, 1, 64, false), (32, 2, 1, 32, true)]
+        {
             let overrides = Overrides::default().threads(threads).run(run);
-            let program =
-                ColumnsProgram::new(Op::new(), spec, initial_value, &overrides, |plan| plan.shaped(width, across));
+            let shaped = |plan: ColumnsPlan| {
+                let plan = plan.shaped(width, across);
+                if alone { plan.streaming(run) } else { plan }
+            };
+            let program = ColumnsProgram::new(Op::new(), spec, initial_value, &overrides, shaped);
             let program = planned(program);
             let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
             let name = format!("along an axis, {spec}, {threads} threads, {across} side by side");
