@@ -462,8 +462,8 @@ impl ColumnsPlan {
     }
 
     /// The plans for several arrays of many columns, whose threads scan some of them alone: a warp for each multiprocessor
-    /// where memory bounds the scan, two where instructions do. Of one array the other kernel is as fast. The first one is
-    /// for so many columns that a thread has more of them.
+    /// where memory bounds the scan, two where instructions do. Of one array the other kernel is as fast. The widest plan
+    /// comes first: it is for the most columns.
     fn many(&self) -> Vec<ColumnsPlan> {
         let Some(max_rows) = self.max_rows.filter(|_| self.inputs.len() > 1) else { return Vec::new() };
         let multiprocessors = u64::from(self.device.multiprocessors);
