@@ -1,5 +1,5 @@
-//! A few mutants of several templates and rules, as the command `mutants` tries hundreds: all are found. Those that are listed
-//! as survivors are mutants of the present templates.
+//! A few mutants of several templates and rules, as the command `mutants` tries hundreds: all are found. Those that are
+//! listed as survivors are mutants of the present templates.
 
 use std::{error::Error, path::Path, process::ExitCode, time::Duration};
 

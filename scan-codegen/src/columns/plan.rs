@@ -461,9 +461,9 @@ impl ColumnsPlan {
         if self.streams { STREAMED_BYTES } else { RUN_BYTES }
     }
 
-    /// The plans for several arrays of many columns, whose threads scan some of them alone: a warp for each multiprocessor
-    /// where memory bounds the scan, two where instructions do. Of one array the other kernel is as fast. The widest plan
-    /// comes first: it is for the most columns.
+    /// The plans for several arrays of many columns, whose threads scan some of them alone: a warp for each
+    /// multiprocessor where memory bounds the scan, two where instructions do. Of one array the other kernel is as
+    /// fast. The widest plan comes first: it is for the most columns.
     fn many(&self) -> Vec<ColumnsPlan> {
         let Some(max_rows) = self.max_rows.filter(|_| self.inputs.len() > 1) else { return Vec::new() };
         let multiprocessors = u64::from(self.device.multiprocessors);
@@ -495,8 +495,8 @@ impl ColumnsPlan {
         with(run).fitted(&limits)
     }
 
-    /// This plan with more runs in shared memory, as many as [`STREAMED_BYTES`] in each of three would fill. A warp that has
-    /// a multiprocessor almost to itself needs as many bytes on their way.
+    /// This plan with more runs in shared memory, so that they have as many bytes as three of [`STREAMED_BYTES`]. A
+    /// warp that has a multiprocessor almost to itself needs as much on its way.
     fn loading_ahead(self) -> ColumnsPlan {
         let of_run = self.width * self.run * self.loaded_bytes();
         let stages = (STAGES * STREAMED_BYTES / of_run.max(1)).clamp(STAGES, MAX_STAGES);
