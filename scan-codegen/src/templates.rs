@@ -249,12 +249,14 @@ const PARTS: &[Part] = parts! {
         "pipeline/window_of_statuses": "kernel/pipeline/window_of_statuses",
     }
     Columns {
-        "packed_row": "kernel/columns/packed_row",
+        "columns/row": "kernel/columns/row",
         "columns/part": "kernel/columns/part",
         "columns/strided": "kernel/columns/strided",
         "columns/repeated": "kernel/columns/repeated",
         "columns/neighbours": "kernel/columns/neighbours",
         "columns/rows": "kernel/columns/rows",
+        "columns/load_by_threads": "kernel/columns/load_by_threads",
+        "columns/load_by_warps": "kernel/columns/load_by_warps",
         "columns/scan": "kernel/columns/scan",
         "columns/carry": "kernel/columns/carry",
         "columns/kernel": "kernel/columns/kernel",

@@ -23,8 +23,10 @@ pub(crate) enum Lying {
 
 /// What the ways of lying ask of the columns.
 pub(super) struct Columns {
-    /// Columns of a thread.
-    pub(super) width: u64,
+    /// What strides and steps are a multiple of.
+    pub(super) grain: u64,
+    /// What the address of an array's first item is a multiple of, at the least.
+    pub(super) alignment: u32,
     /// Whether those of any warp are side by side, and of one index in all dimensions but the innermost one.
     pub(super) fill_warps: bool,
 }
@@ -78,8 +80,8 @@ impl ColumnArray {
 
     /// Whether the array is one that begins at this address, and has this step and these strides of its own.
     pub(super) fn suits(&self, address: u64, steps: &[u64], columns: &Columns) -> bool {
-        let is_aligned = address.is_multiple_of(self.unit.into());
-        let lie_so = |numbers: &[u64]| numbers.iter().all(|number| number.is_multiple_of(columns.width));
+        let is_aligned = address.is_multiple_of(self.unit.max(columns.alignment).into());
+        let lie_so = |numbers: &[u64]| numbers.iter().all(|number| number.is_multiple_of(columns.grain));
         match (self.lying, steps) {
             (Lying::SideBySide, [step, 1, outer @ ..]) => is_aligned && lie_so(&[*step]) && lie_so(outer),
             (Lying::Repeated, [_, 0, ..]) => columns.fill_warps,

@@ -59,7 +59,7 @@ const SHORT_STATE_BYTES: u32 = 64;
 const SHORT_RUN_BYTES: u32 = 128;
 
 /// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
-const RUN_BYTES: u32 = 224;
+const RUN_BYTES: u32 = 272;
 
 /// Bytes of a row of an array, at the most, for which a thread has more statuses in flight: the fewer columns there
 /// are, the more statuses of other tiles a tile needs.
@@ -69,8 +69,9 @@ const NARROW_ROW_BYTES: u32 = 2048;
 /// warp of each multiprocessor to load as fast as memory is: `docs/tuning.md#scans-along-an-axis`.
 const STREAMED_BYTES: u32 = 512;
 
-/// Rows of a thread's run, at the most.
-const MAX_ROWS: u32 = 32;
+/// Rows of a thread's run, at the most. Those of a power of two would begin in the same channels of memory as those of
+/// the threads next to it: `docs/tuning.md#scans-along-an-axis`.
+const MAX_ROWS: u32 = 28;
 
 /// Words of statuses that a thread has in flight at once, and of arrays with few columns:
 /// `docs/tuning.md#scans-along-an-axis`.
@@ -141,6 +142,8 @@ pub struct ColumnsPlan {
     pub(crate) max_columns: u64,
     /// Whether each thread scans its columns alone, from their first row to their last.
     pub(crate) streams: bool,
+    /// Whether lanes load for each other: sixteen bytes each of the rows of their warp, whose columns are side by side.
+    pub(crate) by_warps: bool,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: RangeInclusive<u32>,
@@ -236,6 +239,7 @@ pub fn plan_columns(
         min_columns: 0,
         max_columns: u64::MAX,
         streams: false,
+        by_warps: false,
         across: across(width * items().max().unwrap_or(1)),
         inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
         outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
@@ -369,8 +373,14 @@ impl ColumnsPlan {
     /// and of the output: the address of the first item of each, and what its kind needs. Strides of an array's own are
     /// those of the layout. Without words all arrays begin at the best addresses.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
-        let columns = Columns { width: self.width.into(), fill_warps: self.repeats() && self.fills_warps(layout) };
-        let suit = |arrays: &[ColumnArray], words: &[u64]| {
+        let fill_warps = (self.repeats() || self.by_warps) && self.fills_warps(layout);
+        let smallest = self.inputs.iter().map(|array| array.bytes).min().unwrap_or(1);
+        let (grain, alignment) = match self.by_warps {
+            true => ((COPY_ALIGNMENT / smallest).max(self.width).into(), COPY_ALIGNMENT),
+            false => (self.width.into(), 1),
+        };
+        let suit = |arrays: &[ColumnArray], words: &[u64], alignment| {
+            let columns = Columns { grain, alignment, fill_warps };
             let (mut words, mut strided) = (words.iter(), 0);
             arrays.iter().all(|array| {
                 let address = words.next().copied().unwrap_or(0);
@@ -385,9 +395,10 @@ impl ColumnsPlan {
         };
         layout.length() <= self.longest
             && (self.min_columns..=self.max_columns).contains(&layout.columns())
-            && layout.grain().is_multiple_of(self.width.into())
-            && suit(&self.inputs, inputs)
-            && suit(&self.outputs, outputs)
+            && (fill_warps || !self.by_warps)
+            && layout.grain().is_multiple_of(grain)
+            && suit(&self.inputs, inputs, alignment)
+            && suit(&self.outputs, outputs, 1)
     }
 
     /// Whether the columns of any warp are side by side, and of one index in all dimensions but the innermost one.
@@ -406,7 +417,8 @@ impl ColumnsPlan {
             let in_rows = plan.in_rows();
             // Runs of repeated items are equally long wherever the other arrays begin, so that results are grouped alike.
             let repeated = in_rows.iter().filter(|plan| plan.repeats()).map(ColumnsPlan::unaligned).collect::<Vec<_>>();
-            in_rows.into_iter().chain(repeated).chain([plan.clone(), plan.unaligned()])
+            let all = in_rows.into_iter().chain(repeated).chain([plan.clone(), plan.unaligned()]);
+            all.flat_map(|plan| plan.loading_by_warps().into_iter().chain([plan])).collect::<Vec<_>>()
         });
         self.short().filter(|_| !self.streams).into_iter().chain(any).collect()
     }
@@ -437,6 +449,15 @@ impl ColumnsPlan {
             plans = plans.iter().flat_map(with).collect();
         }
         plans.into_iter().map(ColumnsPlan::with_longer_runs).collect()
+    }
+
+    /// This plan with lanes that load for each other, if that makes any load wider.
+    fn loading_by_warps(&self) -> Option<ColumnsPlan> {
+        let mut loaded = self.inputs.iter().filter(|array| array.lying != Lying::Repeated);
+        let lie_so = |array: &ColumnArray| array.kind != ArrayKind::Strided || array.lying == Lying::SideBySide;
+        let is_one_piece = |array: &ColumnArray| lie_so(array) && array.unit == self.width * array.bytes;
+        let wider = loaded.clone().any(|array| array.unit < COPY_ALIGNMENT) && loaded.all(is_one_piece);
+        wider.then(|| ColumnsPlan { by_warps: true, ..self.clone() })
     }
 
     /// Whether warps load runs of items that all their columns have.
@@ -602,7 +623,7 @@ impl ColumnsPlan {
     }
 
     /// Words of the partial results of a thread's columns.
-    pub(super) fn packed_words(&self) -> u32 {
+    fn packed_words(&self) -> u32 {
         (self.width * self.state_bytes).div_ceil(WORD)
     }
 
@@ -716,12 +737,12 @@ mod tests {
             let plan = plan_of(bytes);
             (plan.threads, plan.run, plan.width, *plan.across.start())
         };
-        assert_eq!(shape(1), (256, 32, 4, 32));
+        assert_eq!(shape(1), (256, 28, 4, 32));
         assert_eq!(shape(2), (256, 28, 4, 16));
         assert_eq!(shape(4), (256, 28, 2, 16));
         assert_eq!(shape(8), (256, 28, 1, 16));
-        assert_eq!(shape(12), (256, 18, 1, 16));
-        assert_eq!(shape(36), (256, 6, 1, 4));
+        assert_eq!(shape(12), (256, 22, 1, 16));
+        assert_eq!(shape(36), (256, 7, 1, 4));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied(), 4, CARRIED_STATE_BYTES);
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
@@ -774,8 +795,8 @@ mod tests {
             let schedule = plan.schedule(&layout).unwrap();
             (plan.streams, plan.run, schedule.launches[0].threads, schedule.launches[0].blocks)
         };
-        assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 28, 256, 132), (true, 32, 32, 132)]);
-        assert_eq!([of(132 * 64 + 2), of(1 << 20)], [(true, 32, 32, 133), (true, 32, 32, 1 << 14)]);
+        assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 28, 256, 132), (true, 28, 32, 132)]);
+        assert_eq!([of(132 * 64 + 2), of(1 << 20)], [(true, 28, 32, 133), (true, 28, 32, 1 << 14)]);
         let asked = ColumnsPlan { max_rows: None, ..plan.clone() };
         assert!(!asked.for_layout(&Axis::of(&[1000, 1 << 20], 0).unwrap().layout()).streams);
     }
@@ -793,8 +814,8 @@ mod tests {
             let plan = plan.for_layout(&Axis::of(&[1000, columns], 0).unwrap().layout());
             (plan.streams, plan.width, plan.run, plan.stages)
         };
-        assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 2, 28, 3), (true, 2, 32, 6)]);
-        assert_eq!([of(132 * 128 - 4), of(132 * 128)], [(true, 2, 32, 6), (true, 4, 32, 3)]);
+        assert_eq!([of(132 * 64 - 2), of(132 * 64)], [(false, 2, 28, 3), (true, 2, 28, 6)]);
+        assert_eq!([of(132 * 128 - 4), of(132 * 128)], [(true, 2, 28, 6), (true, 4, 28, 3)]);
         let width = |row_state_bytes| width([2, 2].into_iter(), 8, row_state_bytes);
         assert_eq!([width(CARRIED_STATE_BYTES), width(ROW_STATE_BYTES)], [2, 4]);
         assert_eq!(super::width([1, 1].into_iter(), 8, CARRIED_STATE_BYTES), 4);

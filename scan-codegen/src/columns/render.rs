@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
-    constants::WORD,
+    constants::{COPY_ALIGNMENT, WORD},
     error::RenderError,
     operator::OpSource,
     operator_text::{Halves, OperatorText, Wording, operator_text_as},
@@ -35,8 +35,9 @@ use crate::{
 /// What follows the wait for a stage of which the lanes of a warp have loaded rows for each other.
 const WAIT_FOR_WARP: &str = "\n      __syncwarp(); // the other lanes have waited for theirs";
 
-/// Between the statements that load a row.
-const LINE: &str = "\n    ";
+/// Between the statements that load a row of a thread's part, and between those that load the rows of a warp.
+const OF_THREAD: &str = "\n    ";
+const OF_WARP: &str = "\n  ";
 
 /// What the templates of scans along an axis speak of.
 #[derive(Serialize)]
@@ -48,7 +49,6 @@ struct ColumnsWords<'a> {
     width: u32,
     whole_columns: bool,
     dimensions: usize,
-    packed_words: u32,
     polled_at_once: u32,
     /// How many steps of a loop with combinations are unrolled: `1`, or nothing where the compiler may choose.
     steps_at_once: &'static str,
@@ -60,9 +60,9 @@ struct ColumnsWords<'a> {
     output_arrays: Vec<ArrayWords<'a>>,
     /// Bytes of a stage.
     stage_bytes: String,
-    /// The arrays of the input from the first row of a thread's part on, and the statements that load that.
+    /// The arrays of the input from the first row of a thread's part on, and the statements that load that row, or all.
     first_row: String,
-    load_row: String,
+    loads: String,
     /// The statements that wait for a stage.
     wait: String,
     pieces: Vec<PieceWords>,
@@ -105,7 +105,9 @@ struct PieceWords {
 
 /// The pieces of all arrays, each once.
 fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
-    let mut units: Vec<_> = plan.inputs.iter().chain(&plan.outputs).map(|array| array.unit).collect();
+    let arrays = plan.inputs.iter().chain(&plan.outputs);
+    let of_warps = plan.by_warps.then_some(COPY_ALIGNMENT);
+    let mut units: Vec<_> = arrays.map(|array| array.unit).chain(of_warps).collect();
     units.sort_unstable();
     units.dedup();
     let words = |bytes: u32| match bytes {
@@ -183,42 +185,75 @@ fn slices(arrays: &[ArrayWords<'_>]) -> Vec<SliceWords> {
 
 /// How a thread's part of a tile is loaded.
 struct Loads {
-    /// The arrays from its first row on. Those of which a warp loads a run together are loaded here.
+    /// The arrays from its first row on. Those that repeat an item in a row are loaded here.
     first_row: String,
-    /// The statements that load row k of the others, and move the arrays to the next row.
-    row: String,
+    /// The statements that load the others: a row of a thread, and move the arrays to the next one, or a warp's rows.
+    statements: String,
 }
 
 impl Loads {
-    fn new(arrays: &[ArrayWords<'_>]) -> Self {
-        let (first, step) = ("part.first.input", "step");
-        let stage = |words: &ArrayWords<'_>| format!("(Piece{}*)({})", words.array.unit, words.arrives);
-        let first_of = |words: &ArrayWords<'_>| {
-            let strided = format!("first_of(input{}, layout, thread, part)", words.pointer);
-            match (words.array.kind, words.array.lying) {
-                (ArrayKind::Slice, _) => format!("input{} + {first}", words.pointer),
-                (_, Lying::Repeated) => format!("begin_repeated({strided}, part.rows, {})", stage(words)),
-                _ => strided,
-            }
+    fn new(arrays: &[ArrayWords<'_>], by_warps: bool) -> Self {
+        let loaded: Vec<_> = arrays.iter().filter(|words| words.array.lying != Lying::Repeated).collect();
+        let are_slices = arrays.iter().all(|words| words.array.kind == ArrayKind::Slice);
+        let first_row = if are_slices {
+            "input + part.first.input".to_owned()
+        } else {
+            let first: Vec<_> = arrays.iter().map(Self::first).collect();
+            format!("Inputs{{{}}}", first.join(", "))
         };
-        let load = |words: &ArrayWords<'_>| {
-            let (pointer, ArrayWords { piece, pieces, .. }) = (words.pointer.as_str(), words);
-            let items = if words.array.lying == Lying::SideBySide { ".items" } else { "" };
-            format!("begin_pieces<{piece}, {pieces}>(from{pointer}{items}, {}, k);", stage(words))
-        };
-        let next = |words: &ArrayWords<'_>| match words.array.kind {
-            ArrayKind::Slice => format!("from{} += {step};", words.pointer),
-            _ => format!("to_next_row(from{}, {step});", words.pointer),
-        };
-        let by_row: Vec<_> = arrays.iter().filter(|words| words.array.lying != Lying::Repeated).collect();
-        let mut row: Vec<_> = by_row.iter().map(|words| load(words)).collect();
-        if arrays.iter().all(|words| words.array.kind == ArrayKind::Slice) {
-            row.push(format!("from = from + {step};"));
-            return Loads { first_row: format!("input + {first}"), row: row.join(LINE) };
+        if by_warps {
+            let statements: Vec<_> = loaded.into_iter().map(Self::rows).collect();
+            return Loads { first_row, statements: statements.join(OF_WARP) };
         }
-        row.extend(by_row.iter().map(|words| next(words)));
-        let first_row: Vec<_> = arrays.iter().map(first_of).collect();
-        Loads { first_row: format!("Inputs{{{}}}", first_row.join(", ")), row: row.join(LINE) }
+        let mut statements: Vec<_> = loaded.iter().map(|words| Self::row(words)).collect();
+        match are_slices {
+            true => statements.push("from = from + step;".to_owned()),
+            false => statements.extend(loaded.into_iter().map(Self::next_row)),
+        }
+        Loads { first_row, statements: statements.join(OF_THREAD) }
+    }
+
+    /// Where an array arrives in a stage.
+    fn stage(words: &ArrayWords<'_>) -> String {
+        format!("({}*)({})", words.piece, words.arrives)
+    }
+
+    /// An array from the first row of a thread's part on.
+    fn first(words: &ArrayWords<'_>) -> String {
+        let strided = format!("first_of(input{}, layout, thread, part)", words.pointer);
+        match (words.array.kind, words.array.lying) {
+            (ArrayKind::Slice, _) => format!("input{} + part.first.input", words.pointer),
+            (_, Lying::Repeated) => format!("begin_repeated({strided}, part.rows, {})", Self::stage(words)),
+            _ => strided,
+        }
+    }
+
+    /// What loads row k of a thread's part.
+    fn row(words: &ArrayWords<'_>) -> String {
+        let ArrayWords { piece, pieces, pointer, .. } = words;
+        let items = if words.array.lying == Lying::SideBySide { ".items" } else { "" };
+        format!("begin_pieces<{piece}, {pieces}>(from{pointer}{items}, {}, k);", Self::stage(words))
+    }
+
+    /// What moves an array to the next row.
+    fn next_row(words: &ArrayWords<'_>) -> String {
+        let pointer = &words.pointer;
+        match words.array.kind {
+            ArrayKind::Slice => format!("from{pointer} += step;"),
+            ArrayKind::Strided => format!("from{pointer}.items += step_of(from{pointer});"),
+            _ => format!("from{pointer} = moved(from{pointer}, 1, step);"),
+        }
+    }
+
+    /// What loads the rows of a warp's run.
+    fn rows(words: &ArrayWords<'_>) -> String {
+        let (pointer, stage) = (&words.pointer, Self::stage(words));
+        match words.array.kind {
+            ArrayKind::Strided => {
+                format!("begin_rows(from{pointer}.items, {stage}, part.rows, step_of(from{pointer}));")
+            }
+            _ => format!("begin_rows(from{pointer}, {stage}, part.rows, step);"),
+        }
     }
 }
 
@@ -258,12 +293,13 @@ pub fn render_columns_from(
     parts.extend(kinds.any(|kind| kind == ArrayKind::Strided).then_some("columns/strided"));
     parts.extend(plan.repeats().then_some("columns/repeated"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
-    parts.extend((!plan.streams).then_some(["packed_row", "status"]).into_iter().flatten());
+    parts.extend((!plan.streams).then_some(["columns/row", "status"]).into_iter().flatten());
     parts.extend([heads::masks(&Segments::None), "prefix"]);
     parts.extend(start::start(operator, &plan.spec));
     parts.push(algebra::opaque(operator));
     parts.extend(algebra::folds(operator));
-    parts.extend([algebra::cursor(operator), "columns/rows", "columns/scan"]);
+    let load = if plan.by_warps { "columns/load_by_warps" } else { "columns/load_by_threads" };
+    parts.extend([algebra::cursor(operator), "columns/rows", load, "columns/scan"]);
     parts.push(if plan.spec.initial_values { "columns/own_starts" } else { "columns/equal_starts" });
     parts.extend(match plan.streams {
         true => ["columns/streams"].as_slice(),
@@ -302,11 +338,11 @@ pub(crate) fn rooms_of<'a>(
         false => arrays.inputs_without_access("Inputs", inputs),
     };
     let types = TypesWords::new(text);
-    let loads = Loads::new(&input_arrays);
+    let loads = Loads::new(&input_arrays, plan.by_warps);
     let kernel = KernelWords::new(spec, text, None).programmatic(plan.programmatic, true);
     let starts = if spec.initial_values { "initial_values".to_owned() } else { format!("Start{}", kernel.start) };
     let pending = if plan.streams { "STAGES - 1" } else { "STAGES - 2" };
-    let of_warp = if plan.repeats() { WAIT_FOR_WARP } else { "" };
+    let of_warp = if plan.repeats() || plan.by_warps { WAIT_FOR_WARP } else { "" };
     Rooms::default()
         .with(&HeadingWords::new(format!("{spec} along an axis"), "columns"))?
         .with(&if zipped { types.in_arrays(spec) } else { types })?
@@ -315,7 +351,7 @@ pub(crate) fn rooms_of<'a>(
         .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
         .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
         // One for each time that the ring of statuses is filled, counted from 1, and none.
-        .with(&StatusWords { published: "PackedRow", count: GENERATIONS + 1 })?
+        .with(&StatusWords { published: "Row", count: GENERATIONS + 1 })?
         .with(&ColumnsWords {
             threads: plan.threads,
             resident: plan.resident,
@@ -324,7 +360,6 @@ pub(crate) fn rooms_of<'a>(
             width: plan.width,
             whole_columns: plan.has_whole_columns(),
             dimensions: ColumnLayout::DIMENSIONS,
-            packed_words: plan.packed_words(),
             polled_at_once: plan.polled_at_once,
             steps_at_once: if calls_combine(operator, plan.places(operator), plan.inlined) { " 1" } else { "" },
             starts,
@@ -338,7 +373,7 @@ pub(crate) fn rooms_of<'a>(
             stage_bytes: stage_bytes(plan),
             first_row: loads.first_row,
             wait: format!("cp_async_wait_group<{pending}>();{of_warp}"),
-            load_row: loads.row,
+            loads: loads.statements,
             pieces: piece_words(plan),
         })
 }

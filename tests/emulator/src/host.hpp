@@ -633,6 +633,10 @@ template <unsigned PENDING>
 void cp_async_wait_group() {
   host->cp_async_wait_group(PENDING);
 }
+template <class T>
+T* opaque_place(T* place) {
+  return place;
+}
 inline unsigned opaque_word(unsigned word) {
   return word;
 }

@@ -411,20 +411,96 @@ fn planted_faults_of_repeated_items_are_found() {
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
+/// Rows whose warps lie side by side are loaded sixteen bytes at a time.
+#[test]
+fn rows_that_fill_warps_are_loaded_by_warps() {
+    use ArrayKind::{Next, Slice, Strided};
+    let of = |kinds: &[ArrayKind], shape: &[usize], own: &[&[isize]], address: u64| {
+        let kinds = ArrayKinds::new(kinds.iter().copied());
+        let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
+        let spec = spec.with_kinds(kinds, ArrayKinds::default());
+        let limits = DeviceLimits::H200;
+        let plans = plan_columns(&Recurrence.source(), &spec, &limits, &Overrides::default()).unwrap().all();
+        let layout = Axis::of(shape, 1).unwrap().layout_with(own);
+        let behind = |index: usize| match kinds.of(index) {
+            Strided => layout.strided_words(0).collect(),
+            Next => vec![0; 3],
+            _ => Vec::new(),
+        };
+        let words: Vec<u64> =
+            (0..2).flat_map(|index| std::iter::once(address).chain(behind(index)).collect::<Vec<_>>()).collect();
+        let plan = plans.iter().find(|plan| plan.suits(&layout, &words, &[0])).unwrap();
+        render_columns(&Recurrence.source(), plan).unwrap().text.matches("  begin_rows(").count()
+    };
+    assert_eq!(of(&[Slice, Slice], &[2, 640, 256], &[], 256), 2);
+    assert_eq!(of(&[Slice, Next], &[2, 640, 256], &[], 256), 2);
+    assert_eq!(of(&[Strided, Slice], &[2, 640, 256], &[&[256, 512, 1]], 256), 2);
+    assert_eq!(of(&[Strided, Slice], &[2, 640, 256], &[&[640, 1, 0]], 256), 1, "the other one repeats an item");
+    // Not where lanes of a warp have columns of two rows, where rows begin anywhere, or lie apart.
+    assert_eq!(of(&[Slice, Slice], &[2, 640, 240], &[], 256), 0);
+    assert_eq!(of(&[Slice, Slice], &[2, 640, 256], &[], 8), 0);
+    assert_eq!(of(&[Strided, Slice], &[2, 640, 256], &[&[256, 514, 1]], 256), 0);
+    assert_eq!(of(&[Strided, Slice], &[2, 640, 256], &[&[256, 512, 2]], 256), 0);
+}
+
+/// A lane's row or columns are those of another one, and lanes do not wait for each other.
+#[test]
+fn planted_faults_of_loads_by_warps_are_found() {
+    let changes = [
+        ("below = lane / LANES;", "below = 0;"),
+        ("lane % LANES * ITEMS", "lane * ITEMS"),
+        ("threadIdx.x / WARP * (RUN * WARP)", "threadIdx.x / WARP * RUN"),
+        ("k + below < rows", "k < rows"),
+        ("to + k * LANES", "to + k"),
+        ("moved(from, ROWS, ROWS * step)", "moved(from, ROWS, step)"),
+        ("moved(from, ROWS, ROWS * step)", "moved(from, 1, ROWS * step)"),
+        ("moved(first, below, below * step", "moved(first, 0, below * step"),
+        ("part.first.input -= before;", ""),
+        ("part.column -= before;", ""),
+        ("__syncwarp(); // all lanes have read what has been in the stage", ""),
+        ("__syncwarp(); // the other lanes have waited for theirs", ""),
+        ("FORWARD ? array.step : 0 - array.step", "array.step"),
+    ];
+    let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Next]);
+    let spec = ScanSpec::inclusive().reverse().with_arrays(Arrays::PerField, Arrays::One);
+    let spec = spec.with_kinds(kinds, ArrayKinds::default());
+    let shape = (64, 3, 2, 32, 3);
+    let by_warps = |plan: ColumnsPlan| {
+        let plans = shaped(shape)(plan).all();
+        let loads = |plan: &&ColumnsPlan| {
+            let text = render_columns(&Recurrence.source(), plan).unwrap().text;
+            text.matches("  begin_rows(").count() == 2
+        };
+        plans.iter().find(loads).unwrap().clone()
+    };
+    let program = ColumnsProgram::new(Recurrence, &spec, None, &overrides(shape), by_warps).unwrap();
+    let is_found = |program: &ColumnsProgram<Recurrence>| {
+        (0..4).any(|seed| {
+            let (shape, axis, own): (&[usize], usize, &[isize]) =
+                [(&[147, 64][..], 0, &[64, 1][..]), (&[3, 40, 64], 1, &[64, 192, 1])][seed % 2];
+            let axis = Axis::of(shape, axis).unwrap();
+            let input = Recurrence::inputs(axis.len(), seed as u64);
+            let emulator = emulator(seed as u64).limit(4_000_000);
+            program.verify_kinds(&emulator, &axis, &input, None, &[], &[own]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
 /// Strides of another array, of another dimension, or in the wrong direction; edges in the wrong row.
 #[test]
 fn planted_faults_of_kinds_are_found() {
     let changes = [
         ("from.items += row_of(layout, thread, part) * array.step;", ""),
         ("index_of(layout, column, k) * array.strides[k];", "index_of(layout, column, k) * array.strides[0];"),
-        ("array.items += FORWARD ? array.step : 0 - array.step;", "array.items += array.step;"),
+        ("return FORWARD ? array.step : 0 - array.step;", "return array.step;"),
         ("piece / pieces * from.strides[0]", "piece / pieces"),
         ("(AFTER ? layout.input_step : 0 - layout.input_step)", "layout.input_step"),
-        ("array.first += FORWARD ? 1 : -1;", "array.first += 1;"),
+        ("array.first += FORWARD ? rows : 0 - (size_t)rows;", "array.first += rows;"),
         ("from.first = row_of(layout, thread, part);", ""),
         ("from.first != (AFTER ? from.row - 1 : 0)", "from.first != (AFTER ? from.row - 1 : 1)"),
         ("(piece * sizeof(Piece) + byte) % sizeof(Item)", "byte % 2"),
-        ("array.values += step;", ""),
+        ("array.values += items;", ""),
     ];
     let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Previous, ArrayKind::Next]);
     let spec = ScanSpec::inclusive().reverse().with_arrays(Arrays::PerField, Arrays::PerField);
@@ -586,10 +662,7 @@ fn planted_faults_are_found() {
         ("output + part.first.output;", "output + part.first.output + WIDTH;"),
         ("      cp_async_wait_group<STAGES - 2>();\n", ""),
         ("  cp_async_commit_group();\n", ""),
-        (
-            "return (k * pieces + piece) * THREADS + threadIdx.x;",
-            "return (k * pieces + piece) * THREADS + threadIdx.x / 2;",
-        ),
+        ("* WARP + threadIdx.x % WARP;", "* WARP + threadIdx.x % WARP / 2;"),
         ("place.row += down;", "place.row += 1;"),
         ("place.column -= columns;\n      place.row++;", "place.column -= columns;"),
         ("place.column += right;", "place.column += right + 1;"),
@@ -603,7 +676,7 @@ fn planted_faults_are_found() {
         ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
         ("index - column * layout.extents[k]", "index - column"),
         ("places.output += index * layout.output_strides[k]", "places.output += index * layout.input_step"),
-        ("threadIdx.x % across,", "threadIdx.x % (across / 2),"),
+        ("threadIdx.x & (across - 1),", "threadIdx.x & (across / 2 - 1),"),
         ("(below + RUN - 1) / RUN", "(below + RUN) / RUN"),
         ("part.column < layout.columns;", "part.column <= layout.columns;"),
         ("rows < RUN ? (unsigned)rows : RUN", "rows < RUN ? (unsigned)rows - 1 : RUN"),
@@ -616,12 +689,12 @@ fn planted_faults_are_found() {
         ("    __syncthreads(); // the epoch has been written\n", ""),
         ("thread.y == count - 1)) {", "thread.y == count)) {"),
         (
-            "exchange[(thread.y / height * thread.across + thread.x) * WIDTH + w]",
-            "exchange[(thread.y / height * thread.across + thread.x) * WIDTH]",
+            "exchange[(divided(thread.y, height) * thread.across + thread.x) * WIDTH + w]",
+            "exchange[(divided(thread.y, height) * thread.across + thread.x) * WIDTH]",
         ),
         ("exchange[(i * thread.across + thread.x) * WIDTH + w]", "exchange[(i * thread.across + thread.x) * WIDTH]"),
         ("fold_warps(op, thread, warp, of_runs)", "fold_warps(op, thread, warp + 1, of_runs)"),
-        ("thread.y % height == 0 ? warps_above", "thread.y % height != 0 ? warps_above"),
+        ("(thread.y & (height - 1)) == 0 ? warps_above", "(thread.y & (height - 1)) != 0 ? warps_above"),
         ("op.combine(fold.value[w], aggregate)", "op.combine(aggregate, fold.value[w])"),
         ("status_index(ring, part.tile_row, part.column);", "status_index(ring, part.tile_row, part.column) / 2;"),
         ("* ring.across + column / WIDTH;", "* ring.across + column / WIDTH / 2;"),
@@ -639,8 +712,7 @@ fn planted_faults_are_found() {
             "while (status_of(loaded, &words, epoch) == STATUSES)",
         ),
         ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
-        ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
-        ("each = (count + thread.down - 1) / thread.down", "each = 1"),
+        ("each = divided(count + thread.down - 1, thread.down)", "each = 1"),
         ("if (follows && thread.y + 1 == part.filled && part", "if (thread.y == part.filled && part"),
         ("combine_rows(op, before, scanning.inclusive)", "combine_rows(op, scanning.inclusive, before)"),
         ("part.tile_row + window < steps.rows) {", "part.tile_row + window + 1 < steps.rows) {"),
@@ -654,7 +726,7 @@ fn planted_faults_are_found() {
         ("scans && scanning.part.tile_row > 0;", "scans && scanning.part.tile_row > 1;"),
         ("is_shared = !WHOLE_COLUMNS && thread.down > 1;", "is_shared = false;"),
         ("of_runs + THREADS * WIDTH", "of_runs"),
-        ("(polled.threads + height - 1) / height", "polled.threads / height"),
+        ("divided(polled.threads + height - 1, height)", "divided(polled.threads, height)"),
         ("combine_rows(op, warps_above, folding.above)", "combine_rows(op, folding.above, warps_above)"),
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),

@@ -245,20 +245,10 @@ fn planted_faults_of_blocks_smaller_than_their_kernel_are_found() {
         });
         found.unwrap_or_else(|| panic!("{carry}: no block has fewer threads than its kernel serves"))
     };
-    let unit = |threads, what| {
-        let condition = "i < copied.end / (unsigned)sizeof(Unit)";
-        format!("k * {threads} + threadIdx.x;\n    if ({condition}) {{\n      {what}")
-    };
-    let word = |threads, what| {
-        format!("i += 4 * {threads}) {{\n    const unsigned word = left_over(i, bytes, copied) / 4;\n    {what}")
-    };
     let copied = [
-        (unit("block_threads()", "cp_async"), unit("THREADS", "cp_async")),
-        (unit("block_threads()", "((Unit*)to)"), unit("THREADS", "((Unit*)to)")),
-        (word("block_threads()", "cp_async"), word("THREADS", "cp_async")),
-        (word("block_threads()", "((unsigned*)to)[word]"), word("THREADS", "((unsigned*)to)[word]")),
+        ("bytes.first / UNIT + k * block_threads()", "bytes.first / UNIT + k * THREADS"),
+        ("i += step * block_threads()", "i += step * THREADS"),
     ];
-    let copied = copied.each_ref().map(|(from, to)| (from.as_str(), to.as_str()));
     let begins = [("return block_threads() * RUN", "return THREADS * RUN")];
     let looked = [
         ("const unsigned warps = block_threads() / WARP", "const unsigned warps = WARPS"),

@@ -94,6 +94,7 @@ const OF_LOADS: &[Probe] = &[
         "const uint4_of_ours* from, uint4_of_ours* out",
         "__shared__ uint4_of_ours to[32]; cp_async(to, from); cp_async_wait_all(); out[0] = to[0];",
     ),
+    ("opaque_place", "unsigned* out", "*opaque_place(out) = 0;"),
     ("opaque_word", WORD, "out[0] = opaque_word(value);"),
     ("wait_for_previous_launch", "", "wait_for_previous_launch();"),
     ("launch_dependents", "", "launch_dependents();"),

@@ -27,7 +27,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The intrinsics that the host prelude defines.
-const INTRINSICS: [&str; 43] = [
+const INTRINSICS: [&str; 44] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -63,6 +63,7 @@ const INTRINSICS: [&str; 43] = [
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "opaque_place",
     "opaque_word",
     "intrinsic_item",
     "move_table",
