@@ -6,10 +6,10 @@
 use std::{collections::BTreeMap, fs};
 
 use scan_codegen::Overrides;
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, Workers, ops, scan_op};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, Workers, ops, scan_op};
 use scan_tests::{
     emulated::Program,
-    explain::{Apply, Frame, Recording, explorer, recording, recordings, recordings_of},
+    explain::{Apply, Frame, Recording, explorer, numbers, recording, recordings, recordings_of},
 };
 
 use crate::counts::{check, path};
@@ -174,6 +174,43 @@ fn brackets_are_read_matched_and_their_depth_is_written() {
     }
 }
 
+/// Numbers are lifted to their squares, which are of the same type.
+#[derive(Clone)]
+struct Squares;
+
+#[scan_op]
+impl ScanOp for Squares {
+    type Input = u32;
+    type State = u32;
+    type Output = u32;
+    const IDENTITY: u32 = 0;
+    fn lift(number: u32) -> u32 {
+        number * number
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a + b
+    }
+    fn project(sum: u32) -> u32 {
+        sum
+    }
+}
+
+#[test]
+fn a_lifted_input_keeps_its_place() {
+    let found = recordings_of("squares", &Squares, |index| index as u32, numbers).unwrap();
+    let mut checked = 0;
+    for recording in &found {
+        for (first, last, value) in recording.frames.iter().flat_map(|frame| &frame.applies).map(covered) {
+            if let (Some(first), Some(last)) = (first, last) {
+                let expected: u64 = (first..=last).map(|index| index * index).sum();
+                assert_eq!(value, expected.to_string(), "{}", recording.strategy);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1500, "{checked}");
+}
+
 /// The first and the last of some numbers.
 #[scan_op]
 fn ends(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
@@ -213,7 +250,7 @@ fn tree(padded: bool, change: impl FnOnce(String) -> String) -> Recording {
     overrides.threads = Some(LEAVES / 2);
     let mut program = Program::new(ops::sum::<u32>(), ScanKind::Inclusive, None, &overrides).unwrap();
     program.source.text = change(program.source.text);
-    recording(&program, ("tree", "sum"), &vec![1; LEAVES as usize], |sum| sum.to_string()).unwrap()
+    recording(&program, ("tree", "sum"), &vec![1; LEAVES as usize], numbers).unwrap()
 }
 
 /// The degree of the conflicts of each step's applications.
@@ -253,6 +290,8 @@ fn a_step_shows_the_degree_of_its_bank_conflicts() {
         text.replace("[i + i / 32]", "[i]")
     });
     assert_eq!(degrees(&forgotten), degrees(&plain));
+    let rows = plain.frames.iter().flat_map(|frame| &frame.conflicts);
+    assert!(rows.clone().all(|&(_, degree, count, lost)| lost == count * (degree - 1)), "{rows:?}");
     for count_of in ["those with a bank conflict", "cycles lost to bank conflicts"] {
         assert_eq!(count(&forgotten, count_of), count(&plain, count_of), "{count_of}");
     }
