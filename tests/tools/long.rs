@@ -35,7 +35,16 @@ struct Arguments {
     /// How many random programs are compared with their Rust.
     #[arg(long, default_value_t = 10_000)]
     programs: u64,
+    /// Takes the screens of `docs/explorer.html` anew that `docs` shows.
+    #[arg(long)]
+    screens: bool,
 }
+
+/// The screens of `docs`: the file, the step of the page, the size of the window.
+const SCREENS: [(&str, &str, &str); 2] = [
+    ("explorer.png", "Brent-Kung,sum,64,11", "1000,1640"),
+    ("explorer_small.png", "four tiles: look-back,sum,128,30", "390,844"),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
@@ -210,23 +219,29 @@ impl Run<'_> {
         let Some(name) = names.into_iter().find(|name| self.answers(Command::new(name).arg("--version"))) else {
             return Ok(Outcome::LeftOut("no Chromium"));
         };
-        let page = format!("file://{}#check", self.workspace.join("docs/explorer.html").display());
-        let mut browser = Command::new(name);
-        browser.args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--virtual-time-budget=60000",
-            "--dump-dom",
-            &page,
-        ]);
-        let output = browser.output().map_err(|error| format!("{name}: {error}"))?;
+        let docs = self.workspace.join("docs");
+        let browse = |arguments: &[&str], step: &str| {
+            let page = format!("file://{}#{step}", docs.join("explorer.html").display());
+            let mut browser = Command::new(name);
+            browser
+                .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+                .args(arguments)
+                .arg(&page);
+            browser.output().map_err(|error| format!("{name} {page}: {error}"))
+        };
+        if self.arguments.screens {
+            for (file, step, size) in SCREENS {
+                let file = format!("--screenshot={}", docs.join(file).display());
+                browse(&[&file, &format!("--window-size={size}")], &step.replace(' ', "%20"))?;
+            }
+        }
+        let output = browse(&["--virtual-time-budget=60000", "--dump-dom"], "check")?;
         let shown = String::from_utf8_lossy(&output.stdout);
         let title = shown.split("<title>").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or_default();
         println!("{title}");
         match title.ends_with("steps are as recorded") {
             true => Ok(Outcome::Passed),
-            false => Ok(Outcome::Failed(format!("a step of docs/explorer.html: `{title}`; open {page} in a browser"))),
+            false => Ok(Outcome::Failed(format!("`{title}`: open docs/explorer.html#check in a browser"))),
         }
     }
 

@@ -61,6 +61,7 @@ pub(super) struct Host {
     barrier: extern "C" fn(u32),
     exchange: unsafe extern "C" fn(u32, u32, u32, u32, *mut c_void),
     apply: unsafe extern "C" fn(u32, u32, *const c_void, *const c_void, *const Origin, *const Origin, *mut Origin),
+    lift: unsafe extern "C" fn(u32, u32, u32, *const c_void, *mut Origin),
     shared: unsafe extern "C" fn(u32, *const c_char, u64, u32, u32) -> u32,
     address: extern "C" fn(u32, i64) -> u64,
     trap: extern "C" fn(u32),
@@ -99,6 +100,7 @@ pub(super) static HOST: Host = Host {
     barrier,
     exchange,
     apply,
+    lift,
     shared,
     address,
     trap,
@@ -347,6 +349,17 @@ unsafe extern "C" fn apply(
         // SAFETY: as above.
         unsafe { origin.write(applied) };
     }
+}
+
+/// # Safety
+///
+/// `state` is valid for reads of `size` bytes, and `origin` for a read and a write.
+unsafe extern "C" fn lift(line: u32, input_size: u32, size: u32, state: *const c_void, origin: *mut Origin) {
+    // SAFETY: the caller vouches for the places.
+    let (state, input) = unsafe { (slice::from_raw_parts(state.cast::<u8>(), size as usize), origin.read()) };
+    let lifted = machine(|machine| machine.lift(line, (input, input_size), state));
+    // SAFETY: as above.
+    unsafe { origin.write(lifted) };
 }
 
 /// # Safety

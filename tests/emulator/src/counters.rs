@@ -105,12 +105,12 @@ impl AddAssign for BankCounters {
 impl LaunchCounters {
     /// Takes the logs of a warp's threads, one a thread in their order, and counts. Accesses belong together if they
     /// are of one line, and in their threads the same number of accesses of that line came before. `note` is told each
-    /// line and what it took.
+    /// line, what it took, and the degree of its conflict.
     pub(super) fn count_banks<'a>(
         &mut self,
         banks: Banks,
         logs: impl Iterator<Item = &'a mut BankLog>,
-        mut note: impl FnMut(u32, BankCounters),
+        mut note: impl FnMut(u32, BankCounters, u64),
     ) {
         // (line, occurrence, lane) of each access, sorted so that those of one instruction stand together.
         let mut accesses: Vec<(u32, u32, u32, BankAccess)> = Vec::new();
@@ -125,18 +125,17 @@ impl LaunchCounters {
         }
         accesses.sort_by_key(|&(line, occurrence, lane, _)| (line, occurrence, lane));
         for together in accesses.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let (cycles, without_conflicts) = cycles(banks, together);
-            let request = BankCounters { requests: 1, cycles, without_conflicts };
+            let (request, degree) = request(banks, together);
             self.banks += request;
             *self.banks_of_line.entry(together[0].0).or_default() += request;
-            note(together[0].0, request);
+            note(together[0].0, request, degree);
         }
     }
 }
 
-/// The cycles of one access of a warp, and those it would take without conflicts.
-fn cycles(banks: Banks, accesses: &[(u32, u32, u32, BankAccess)]) -> (u64, u64) {
-    let (mut cycles, mut without_conflicts) = (0, 0);
+/// One access of a warp, and the degree of its conflict: the most words of one bank that are wanted at once.
+fn request(banks: Banks, accesses: &[(u32, u32, u32, BankAccess)]) -> (BankCounters, u64) {
+    let (mut cycles, mut without_conflicts, mut highest) = (0, 0, 0);
     let widest = accesses.iter().map(|access| access.3.size).max().unwrap_or(0);
     // A thread reads up to 16 bytes in one instruction, if the alignment of the type allows.
     let align = accesses[0].3.align.max(1);
@@ -166,22 +165,29 @@ fn cycles(banks: Banks, accesses: &[(u32, u32, u32, BankAccess)]) -> (u64, u64) 
             }
             cycles += max;
             without_conflicts += u64::from(max > 0);
+            highest = max.max(highest);
         }
     }
-    (cycles, without_conflicts)
+    (BankCounters { requests: 1, cycles, without_conflicts }, highest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The cycles of threads that access elements of this size, `stride` words apart, and the degree of the conflict.
+    fn of_elements(banks: Banks, threads: u32, (size, align): (u32, u32), stride: u32) -> (u64, u64) {
+        let mut logs: Vec<BankLog> =
+            (0..threads).map(|lane| vec![BankAccess { line: 1, address: lane * stride * 4, size, align }]).collect();
+        let (mut counters, mut highest) = (LaunchCounters::default(), 0);
+        counters.count_banks(banks, logs.iter_mut(), |_, _, degree| highest = degree.max(highest));
+        (counters.banks.cycles, highest)
+    }
+
     fn strided(banks: Banks, threads: u32, stride: u32) -> u64 {
-        let mut logs: Vec<BankLog> = (0..threads)
-            .map(|lane| vec![BankAccess { line: 1, address: lane * stride * 4, size: 4, align: 4 }])
-            .collect();
-        let mut counters = LaunchCounters::default();
-        counters.count_banks(banks, logs.iter_mut(), |_, _| ());
-        counters.banks.cycles
+        let (cycles, degree) = of_elements(banks, threads, (4, 4), stride);
+        assert_eq!(cycles, degree, "one word a thread");
+        cycles
     }
 
     /// The unpadded tree of the course texts: the accesses of one operand, level by level, are 17 of the 102 cycles
@@ -209,5 +215,13 @@ mod tests {
         assert_eq!(strided(Banks::TODAY, 32, 2), 2);
         assert_eq!(strided(Banks::TODAY, 32, 33), 1);
         assert_eq!(strided(Banks::TODAY, 32, 32), 32);
+    }
+
+    /// Two words a thread take two cycles or more, whatever the degree.
+    #[test]
+    fn the_degree_is_that_of_threads_served_together() {
+        assert_eq!(of_elements(Banks::TODAY, 32, (8, 8), 2), (2, 1), "half a warp at a time");
+        assert_eq!(of_elements(Banks::TODAY, 32, (8, 4), 2), (4, 2), "a word at a time, two apart");
+        assert_eq!(of_elements(Banks::TODAY, 32, (8, 8), 4), (4, 2));
     }
 }

@@ -55,6 +55,7 @@ struct Host {
   void (*exchange)(std::uint32_t what, std::uint32_t argument, std::uint32_t size, std::uint32_t line, void* value);
   void (*apply)(std::uint32_t line, std::uint32_t size, const void* left, const void* right, const Origin* left_origin,
                 const Origin* right_origin, Origin* origin);
+  void (*lift)(std::uint32_t line, std::uint32_t input_size, std::uint32_t size, const void* state, Origin* origin);
   std::uint32_t (*shared)(std::uint32_t declaration, const char* name, std::uint64_t bytes, std::uint32_t align,
                           std::uint32_t line);
   std::uint64_t (*address)(std::uint32_t buffer, std::int64_t offset);
@@ -403,21 +404,31 @@ Value<State<Op>> apply(const Op& op, std::uint32_t line, const Value<State<Op>>&
   return result;
 }
 
+// The partial result of an input. Where an input without a past comes from, the host knows: from what the thread read.
 template <class Op, class Input>
-State<Op> lifted(const Op& op, const Input& input) {
+Value<State<Op>> lift(const Op& op, std::uint32_t line, const Input& input) {
   if constexpr (requires { op.lift(input); }) {
-    return op.lift(input);
+    Value<State<Op>> result(op.lift(input));
+    if constexpr (is_value<Input>) {
+      result.origin = input.origin;
+    }
+    host->lift(line, sizeof(Input), sizeof(State<Op>), &result.value, &result.origin);
+    return result;
   } else {
     return input;
   }
+}
+template <class Op, class T>
+Value<State<Op>> lift(const Op& op, std::uint32_t line, const Reference<T>& input) {
+  return lift(op, line, input.read());
 }
 
 // Applies the operator to a partial result and an input: an application as well, of what the input is lifted to.
 template <class Op, class Input>
 Value<State<Op>> append(const Op& op, std::uint32_t line, const Value<State<Op>>& left, const Input& input) {
-  Origin origin, none{0, 0};
-  const State<Op> right = lifted(op, input);
-  host->apply(line, sizeof(State<Op>), &left.value, &right, &left.origin, &none, &origin);
+  Origin origin;
+  const Value<State<Op>> right = lift(op, line, input);
+  host->apply(line, sizeof(State<Op>), &left.value, &right.value, &left.origin, &right.origin, &origin);
   Value<State<Op>> result(op.append(left.value, input));
   result.origin = origin;
   return result;
@@ -426,9 +437,9 @@ Value<State<Op>> append(const Op& op, std::uint32_t line, const Value<State<Op>>
 // The same where the input precedes the partial result.
 template <class Op, class Input>
 Value<State<Op>> prepend(const Op& op, std::uint32_t line, const Input& input, const Value<State<Op>>& right) {
-  Origin origin, none{0, 0};
-  const State<Op> left = lifted(op, input);
-  host->apply(line, sizeof(State<Op>), &left, &right.value, &none, &right.origin, &origin);
+  Origin origin;
+  const Value<State<Op>> left = lift(op, line, input);
+  host->apply(line, sizeof(State<Op>), &left.value, &right.value, &left.origin, &right.origin, &origin);
   Value<State<Op>> result(op.prepend(input, right.value));
   result.origin = origin;
   return result;

@@ -84,6 +84,8 @@ pub(super) struct Thread {
     began_at: (u32, i64),
     /// What it brought to the instruction that its warp executes together.
     exchange: Option<Exchange>,
+    /// The event that read an input which it has not lifted yet, 0 for several, and the size of what was read.
+    input: Option<(EventNumber, u32)>,
     log: BankLog,
 }
 
@@ -253,6 +255,7 @@ impl Machine {
             heard: u64::MAX,
             began_at: (0, 0),
             exchange: None,
+            input: None,
             log: BankLog::new(),
         };
         if self.blocks.len() <= slot {
@@ -403,6 +406,11 @@ impl Machine {
             Ok((depth, written, traced.then(|| buffer.spot(request))))
         })?;
         let event = spot.map_or(0, |spot| self.record(request.line, What::Read { spot, written }));
+        if !with_origin && let Some(spot) = self.spot_of("input", buffer, request) {
+            let event = self.record(request.line, What::Read { spot, written: 0 });
+            let input = &mut self.current().input;
+            *input = Some((if input.is_some() { 0 } else { event }, request.size));
+        }
         Ok(Origin { depth, event })
     }
 
@@ -424,6 +432,8 @@ impl Machine {
         if let (Some(origin), true) = (origin, self.trace.is_some()) {
             let spot = self.with_buffer(buffer, |buffer, _| buffer.spot(request));
             event = self.record(request.line, What::Write { spot, value: origin.event });
+        } else if let Some(spot) = self.spot_of("output", buffer, request) {
+            self.record(request.line, What::Write { spot, value: 0 });
         }
         let changed = self.with_buffer(buffer, |buffer, view| {
             let start = buffer.access(request, view)?;
@@ -444,6 +454,24 @@ impl Machine {
         let place = self.place(line);
         let (launch, phase) = (self.shape.launch, self.phase());
         self.trace.as_mut().map_or(0, |trace| trace.add(Event { launch, phase, place, what }))
+    }
+
+    /// The place of an access, if it is traced and in the array of this name.
+    fn spot_of(&mut self, name: &str, buffer: u32, request: &Request) -> Option<Spot> {
+        let traced = self.trace.is_some() && buffer & SHARED == 0;
+        traced.then(|| self.with_buffer(buffer, |buffer, _| (buffer.name == name).then(|| buffer.spot(request))))?
+    }
+
+    /// Notes that an input becomes a partial result: one with a past, or the one that the thread has read. What was
+    /// read together with other inputs, or in parts, has no known place.
+    pub(super) fn lift(&mut self, line: u32, (input, size): (Origin, u32), state: &[u8]) -> Origin {
+        if self.trace.is_none() {
+            return input;
+        }
+        let last = self.current().input.take().filter(|&(_, read)| read == size).map_or(0, |(event, _)| event);
+        let read = if input.event > 0 { input.event } else { last };
+        let event = self.record(line, What::Lift { read, state: state.to_vec() });
+        Origin { event, ..input }
     }
 
     fn record_atomic(&mut self, buffer: u32, request: &Request, what: impl FnOnce(Spot) -> What) {
@@ -749,8 +777,8 @@ impl Machine {
             let lanes = warp * WARP..((warp + 1) * WARP).min(block.threads.len());
             let (launch, index, phase) = (self.shape.launch, block.index, block.barriers);
             let logs = block.threads[lanes].iter_mut().map(|thread| &mut thread.log);
-            self.counters.count_banks(banks, logs, |line, banks| {
-                let access = WarpAccess { launch, block: index, phase, line, banks };
+            self.counters.count_banks(banks, logs, |line, banks, degree| {
+                let access = WarpAccess { launch, block: index, phase, line, banks, degree };
                 self.trace.iter_mut().for_each(|trace| trace.accesses.push(access));
             });
         }

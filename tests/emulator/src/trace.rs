@@ -27,6 +27,8 @@ pub struct WarpAccess {
     pub line: u32,
     /// The cycles that it takes.
     pub banks: BankCounters,
+    /// The degree of its bank conflict: how many words of one bank the threads want at once. 1 is no conflict.
+    pub degree: u64,
 }
 
 /// The number of an event in its trace, from 1 on; 0 where a value comes from nowhere that is traced.
@@ -48,12 +50,19 @@ pub struct Event {
 /// What an [`Event`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A partial result is read from memory.
+    /// A partial result is read from memory, or an input that is none.
     Read {
         /// From here.
         spot: Spot,
         /// The event that wrote it.
         written: EventNumber,
+    },
+    /// An input is lifted to a partial result.
+    Lift {
+        /// The event that read the input; 0 where it was not read from global memory by itself.
+        read: EventNumber,
+        /// The bytes of the partial result.
+        state: Vec<u8>,
     },
     /// The operator is applied.
     Apply {
@@ -64,11 +73,11 @@ pub enum What {
         /// The bytes of both.
         operands: [Vec<u8>; 2],
     },
-    /// A partial result is written to memory.
+    /// A partial result is written to memory, or an output that is none.
     Write {
         /// To here.
         spot: Spot,
-        /// The event that it comes from.
+        /// The event that it comes from; 0 for an output that is no partial result.
         value: EventNumber,
     },
     /// A word is loaded atomically, such as a packet of a tile status.

@@ -4,7 +4,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, WarpNetwork, Workers};
 use scan_tests::{
     emulated::{Emulator, Program},
-    explain::{NetworkTrace, picture, steps},
+    explain::{NetworkTrace, numbers, picture, steps},
     operators::{Permute, TestOperator},
     reference,
 };
@@ -144,7 +144,7 @@ fn a_picture_has_a_node_for_every_application_with_its_interval() {
         assert_eq!(svg.matches(&format!(">\n{interval}\n<")).count(), times, "{interval}: {svg}");
     }
     let input: Vec<_> = (0..16).map(Permute::input).collect();
-    let told = steps(&network, &program.op, &input);
+    let told = steps(&network, &program.op, &input, numbers);
     assert!(told.contains("step 7: 7 applications"), "{told}");
     assert!(told.contains("place  15 gets 0..15: (0..7) in place 7 ∘ (8..15) in place 15"), "{told}");
 }

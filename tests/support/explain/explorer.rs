@@ -1,19 +1,20 @@
 //! The explorer: a page that goes forward and back through what the emulator recorded.
 
 use std::{
+    any::Any,
     collections::{BTreeMap, BTreeSet},
     fmt::Debug,
 };
 
 use scan_codegen::Overrides;
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, Workers, ops};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, Workers};
 use serde::Serialize;
 
-use super::network::{Application, NetworkTrace, Step, value};
-use crate::{
-    emulated::{Banks, Emulator, EmulatorError, Module, Program, Spot},
-    operators::{AffineU32, MapU32, mixed},
+use super::{
+    network::{Application, NetworkTrace, Step, value},
+    shown::{Visitor, numbers, visit_shown},
 };
+use crate::emulated::{Banks, Emulator, EmulatorError, Module, Program, Spot, WarpAccess};
 
 /// The page without its data: markup, style and script.
 const PAGE: &str = include_str!("explorer.html");
@@ -53,6 +54,7 @@ pub struct Frame {
     /// The launch, the block, and how many barriers the block has met at.
     pub at: (u32, u32, u32),
     /// The first column of the block's tile.
+    #[serde(skip_serializing_if = "is_zero")]
     pub base: u64,
     /// The lines of the text that are executed.
     pub lines: BTreeSet<u32>,
@@ -76,8 +78,17 @@ pub struct Frame {
     /// Results that are written: column, value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<(u64, String)>,
-    /// Accesses of warps to shared memory since the block's step before, the cycles they took, and without conflicts.
-    pub shared: (u64, u64, u64),
+    /// Accesses of warps to shared memory: those of the step, and those of lines that belong to no step since the
+    /// block's step before.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub accesses: u64,
+    /// Bank conflicts among them: the line, the degree, how many of both, the cycles lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<(u32, u64, u64, u64)>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Frame {
@@ -86,6 +97,27 @@ impl Frame {
         let Frame { loads, applies, moves, publishes, polls, results, .. } = self;
         let lengths = [loads.len(), applies.len(), moves.len(), publishes.len(), polls.len(), results.len()];
         lengths.iter().any(|&length| length > 0)
+    }
+
+    /// The lines that are executed, and those with a bank conflict.
+    fn marked(&self) -> impl Iterator<Item = u32> {
+        self.lines.iter().copied().chain(self.conflicts.iter().map(|&(line, ..)| line))
+    }
+
+    /// Counts an access.
+    fn add(&mut self, &WarpAccess { line, banks, degree, .. }: &WarpAccess) {
+        self.accesses += 1;
+        if degree < 2 {
+            return;
+        }
+        let lost = banks.cycles - banks.without_conflicts;
+        match self.conflicts.iter_mut().find(|row| (row.0, row.1) == (line, degree)) {
+            Some((_, _, count, lost_before)) => {
+                *count += 1;
+                *lost_before += lost;
+            }
+            None => self.conflicts.push((line, degree, 1, lost)),
+        }
     }
 }
 
@@ -150,6 +182,13 @@ where
     let network = NetworkTrace::new(run.trace.unwrap_or_default(), length, plan.tile, &position);
     let values = network.event_values(&program.op, input);
     let text = |event| value(&program.op, &values, event).map_or_else(String::new, &show);
+    // A result of another type than the states is shown as it is.
+    let result = |column: u64| match run.output.get(column as usize) {
+        Some(output) => {
+            (output as &dyn Any).downcast_ref::<Op::State>().map_or_else(|| numbers(output), |&state| show(state))
+        }
+        None => String::new(),
+    };
     let whole = network.is_whole();
     let frame = |step: &Step| {
         let mut polls: BTreeMap<(u64, u32), u32> = BTreeMap::new();
@@ -167,21 +206,22 @@ where
             moves: step.moves.iter().map(|one| (one.from, one.to, text(one.event))).collect(),
             publishes: published.map(|(tile, status, state)| (tile, status, show(state))).collect(),
             polls: polls.into_iter().map(|((tile, status), times)| (tile, status, times)).collect(),
-            results: step.results.iter().map(|&(column, event)| (column, text(event))).collect(),
-            shared: (0, 0, 0),
+            results: step.results.iter().map(|&(column, _)| (column, result(column))).collect(),
+            accesses: 0,
+            conflicts: Vec::new(),
         }
     };
     let mut frames: Vec<Frame> = network.all_steps.iter().map(frame).filter(Frame::shows_something).collect();
     for access in &network.trace.accesses {
         let of_block = |frame: &Frame| (frame.at.0, frame.at.1) == (access.launch, access.block);
-        let next = frames.iter().position(|frame| of_block(frame) && frame.at.2 >= access.phase);
-        if let Some(frame) = next.or_else(|| frames.iter().rposition(of_block)) {
-            let (requests, cycles, min) = &mut frames[frame].shared;
-            *requests += access.banks.requests;
-            *cycles += access.banks.cycles;
-            *min += access.banks.without_conflicts;
+        let own = |frame: &Frame| frame.at.2 == access.phase && frame.lines.contains(&access.line);
+        let own = frames.iter().position(|frame| of_block(frame) && own(frame));
+        let next = || frames.iter().position(|frame| of_block(frame) && frame.at.2 >= access.phase);
+        if let Some(frame) = own.or_else(next).or_else(|| frames.iter().rposition(of_block)) {
+            frames[frame].add(access);
         }
     }
+    let conflicts = network.trace.accesses.iter().filter(|access| access.degree > 1).count() as u64;
     let launches = &run.counters.launches;
     let sum = |count: fn(&crate::emulated::LaunchCounters) -> u64| launches.iter().map(count).sum();
     Ok(Recording {
@@ -191,10 +231,12 @@ where
         tile: plan.tile,
         run: if block.coarsened { plan.run } else { block.network.values_per_thread() },
         kernels: launches.iter().map(|launch| launch.kernel.clone()).collect(),
-        source: parts(&program.source.text, frames.iter().flat_map(|frame| &frame.lines).copied().collect()),
+        source: parts(&program.source.text, frames.iter().flat_map(Frame::marked).collect()),
         counts: vec![
             ("applications", sum(|launch| launch.applications)),
             ("barriers of a thread", sum(|launch| launch.barriers.into())),
+            ("accesses of a warp to shared memory", sum(|launch| launch.banks.requests)),
+            ("those with a bank conflict", conflicts),
             ("cycles lost to bank conflicts", sum(|launch| launch.banks.cycles - launch.banks.without_conflicts)),
             ("bytes read", sum(|launch| launch.global_read)),
             ("bytes written", sum(|launch| launch.global_written)),
@@ -258,11 +300,11 @@ const fn over_warps(network: WarpNetwork) -> BlockScan {
 
 /// The strategies of the page: name, how a block scans, how tiles carry, and how many operators are shown.
 const STRATEGIES: &[(&str, BlockScan, Carry, usize)] = &[
-    ("Kogge-Stone", BlockScan::of(Network::KoggeStone), Carry::OneBlock, 3),
+    ("Kogge-Stone", BlockScan::of(Network::KoggeStone), Carry::OneBlock, 4),
     ("Hillis-Steele (two buffers)", BlockScan::of(Network::HillisSteele), Carry::OneBlock, 1),
-    ("Brent-Kung", BlockScan::of(BRENT_KUNG), Carry::OneBlock, 3),
+    ("Brent-Kung", BlockScan::of(BRENT_KUNG), Carry::OneBlock, 4),
     ("Brent-Kung, padded", BlockScan::of(PADDED), Carry::OneBlock, 1),
-    ("Blelloch, exclusive", BlockScan::of(Network::Blelloch { padded: false }), Carry::OneBlock, 3),
+    ("Blelloch, exclusive", BlockScan::of(Network::Blelloch { padded: false }), Carry::OneBlock, 4),
     ("warp shuffles: Kogge-Stone", over_warps(WarpNetwork::KoggeStone), Carry::OneBlock, 1),
     ("warp shuffles: Sklansky", over_warps(WarpNetwork::Sklansky), Carry::OneBlock, 1),
     ("warp shuffles: Ladner-Fischer", over_warps(WarpNetwork::LadnerFischer), Carry::OneBlock, 1),
@@ -296,30 +338,71 @@ fn program<Op: ScanOp>(
     overrides.strategy = Some(Strategy { block, carry });
     overrides.threads = Some(if name.starts_with("two warps") { 64 } else { 32 });
     overrides.run = block.coarsened.then_some(3);
-    let exclusive = matches!(block.network, Network::Blelloch { .. });
-    let kind = if exclusive { ScanKind::Exclusive } else { ScanKind::Inclusive };
+    let kind = if is_exclusive(block) { ScanKind::Exclusive } else { ScanKind::Inclusive };
     Program::new(op, kind, None, &overrides)
 }
 
-/// The recordings of one operator, the first, second or third, of the strategies that show as many.
-fn of_operator<Op: ScanOp<Output: Debug> + Clone>(
-    (number, name, op): (usize, &str, impl Fn() -> Op),
+fn is_exclusive(block: BlockScan) -> bool {
+    matches!(block.network, Network::Blelloch { .. })
+}
+
+/// The recordings of an operator in every strategy of the page. An operator without an identity has no exclusive scan.
+///
+/// # Errors
+///
+/// What is wrong with the kernels.
+pub fn recordings_of<Op: ScanOp<Output: Debug> + Clone>(
+    name: &str,
+    op: &Op,
     input: fn(u64) -> Op::Input,
-    show: fn(Op::State) -> String,
+    show: impl Fn(Op::State) -> String,
 ) -> Result<Vec<Recording>, EmulatorError> {
-    let strategies = STRATEGIES.iter().filter(|strategy| number <= strategy.3);
+    of_operator(1, name, op, input, show)
+}
+
+/// The recordings of one operator, in the strategies that show as many as its number, counted from 1.
+fn of_operator<Op: ScanOp<Output: Debug> + Clone>(
+    number: usize,
+    name: &str,
+    op: &Op,
+    input: fn(u64) -> Op::Input,
+    show: impl Fn(Op::State) -> String,
+) -> Result<Vec<Recording>, EmulatorError> {
+    let is_possible = |block: BlockScan| op.identity().is_some() || !is_exclusive(block);
+    let strategies = STRATEGIES.iter().filter(|strategy| number <= strategy.3 && is_possible(strategy.1));
     let programs = strategies
-        .map(|&strategy| Ok((strategy, program(op(), strategy)?)))
+        .map(|&strategy| Ok((strategy, program(op.clone(), strategy)?)))
         .collect::<Result<Vec<_>, EmulatorError>>()?;
     Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>())?;
     let mut recordings = Vec::new();
     for ((strategy, block, carry, _), program) in &programs {
         for length in lengths(program.plan.tile, *block, *carry, number == 1) {
             let input: Vec<Op::Input> = (0..length).map(input).collect();
-            recordings.push(recording(program, (strategy, name), &input, show)?);
+            recordings.push(recording(program, (strategy, name), &input, &show)?);
         }
     }
     Ok(recordings)
+}
+
+/// Collects the recordings of every operator.
+struct Recorder {
+    number: usize,
+    recordings: Result<Vec<Recording>, EmulatorError>,
+}
+
+impl Visitor for Recorder {
+    fn visit<Op>(&mut self, name: &str, op: Op, input: fn(u64) -> Op::Input, show: fn(Op::State) -> String)
+    where
+        Op: ScanOp<Output: Debug> + Clone,
+    {
+        self.number += 1;
+        if let Ok(recordings) = &mut self.recordings {
+            match of_operator(self.number, name, &op, input, show) {
+                Ok(more) => recordings.extend(more),
+                Err(error) => self.recordings = Err(error),
+            }
+        }
+    }
 }
 
 /// What the page in `docs` has.
@@ -328,16 +411,7 @@ fn of_operator<Op: ScanOp<Output: Debug> + Clone>(
 ///
 /// What is wrong with the kernels.
 pub fn recordings() -> Result<Vec<Recording>, EmulatorError> {
-    // Numbers that can be followed in the head.
-    let small = |index| (mixed(index) % 9) as u32 + 1;
-    // x + b or -x + b, modulo 2³²: these do not commute.
-    let map = |index| MapU32 {
-        a: if mixed(index).is_multiple_of(3) { u32::MAX } else { 1 },
-        b: (mixed(index) >> 8) as u32 % 5,
-    };
-    let show_map = |map: MapU32| format!("{}x{:+}", if map.a == 1 { "" } else { "-" }, map.b as i32);
-    let mut recordings = of_operator((1, "sum", ops::sum::<u32>), small, |sum| sum.to_string())?;
-    recordings.extend(of_operator((2, "composition of affine maps", || AffineU32), map, show_map)?);
-    recordings.extend(of_operator((3, "max", ops::max::<u32>), |i| mixed(i) as u32 % 100, |max| max.to_string())?);
-    Ok(recordings)
+    let mut recorder = Recorder { number: 0, recordings: Ok(Vec::new()) };
+    visit_shown(&mut recorder);
+    recorder.recordings
 }

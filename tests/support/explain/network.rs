@@ -193,6 +193,7 @@ impl NetworkTrace {
                 What::Read { spot, written } => {
                     Origin { column: place(spot, base).or(of(*written).column), ..of(*written) }
                 }
+                What::Lift { read, .. } => of(*read),
                 What::Apply { left, right, .. } => {
                     let (left, right) = (of(*left), of(*right));
                     let after = |operand: Origin| if operand.level.0 == stretch { operand.level.1 } else { 0 };
@@ -267,6 +268,8 @@ impl NetworkTrace {
                     input.get(spot.index.unsigned_abs() as usize).map(|&x| op.lift(x))
                 }
                 What::Read { written: from, .. } | What::Write { value: from, .. } => value(op, &of_event, *from),
+                // SAFETY: these are the bytes of a state that the kernel made of an input.
+                What::Lift { state, .. } => Some(unsafe { state.as_ptr().cast::<Op::State>().read_unaligned() }),
                 What::Apply { operands: [left, right], .. } => {
                     // SAFETY: these are the bytes of two states that the operator was applied to.
                     let [left, right] =
@@ -298,10 +301,10 @@ impl NetworkTrace {
         rows
     }
 
-    /// Whether every value could be followed to where it came from. What blocks tell each other by messages cannot: it
-    /// travels as plain words.
+    /// Whether every value could be followed to where it came from. Not so what blocks read in tile statuses, which
+    /// are plain words.
     pub fn is_whole(&self) -> bool {
-        self.outputs.iter().all(|covered| covered.is_none_or(|(first, _)| first == 0))
+        self.all_steps.iter().all(|step| step.polled.is_empty())
     }
 
     /// Applications in all steps.

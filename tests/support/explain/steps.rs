@@ -1,6 +1,6 @@
 //! What happens step by step, in words.
 
-use std::fmt::{Debug, Write};
+use std::fmt::Write;
 
 use scan_runtime::ScanOp;
 
@@ -15,14 +15,19 @@ pub(super) fn interval(interval: Interval) -> String {
     }
 }
 
-/// Tells each step of a network: what was combined with what, and the values after it. Of blocks that send each other
-/// messages only the former: what comes from a message is called that.
-pub fn steps<Op: ScanOp<State: Debug>>(network: &NetworkTrace, op: &Op, input: &[Op::Input]) -> String {
+/// Tells each step of a network: what was combined with what, and the values after it, as `show` writes them. Of blocks
+/// that send each other messages only the former: what comes from a message is called that.
+pub fn steps<Op: ScanOp>(
+    network: &NetworkTrace,
+    op: &Op,
+    input: &[Op::Input],
+    show: impl Fn(Op::State) -> String,
+) -> String {
     let rows = network.values(op, input);
-    let width = rows.iter().flatten().flatten().map(|value| format!("{value:?}").len()).max().unwrap_or(0);
+    let width = rows.iter().flatten().flatten().map(|&value| show(value).chars().count()).max().unwrap_or(0);
     let values = |row: &[Option<Op::State>]| {
         row.iter().fold(String::new(), |mut text, value| {
-            let value = value.map_or_else(|| "·".to_owned(), |value| format!("{value:?}"));
+            let value = value.map_or_else(|| "·".to_owned(), &show);
             let _ = write!(text, " {value:>width$}");
             text
         })

@@ -6,17 +6,27 @@
 //! $ cargo run -p scan-tools --bin explain -- --network blelloch --exclusive --operator brackets
 //! $ cargo run -p scan-tools --bin explain -- --carry look-back --length 4000
 //! $ cargo run -p scan-tools --bin explain -- --carry look-back --length 128 --operator brackets --html explorer.html
+//! $ cargo run -p scan-tools --bin explain -- --operator brackets --every-strategy --html explorer.html
 //! ```
 
-use std::{error::Error, fmt::Debug, fs, path::PathBuf, process::ExitCode};
+use std::{
+    error::Error,
+    fmt::Debug,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Parser, ValueEnum};
 use scan_codegen::Overrides;
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, Workers, ops};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, WarpNetwork, Workers};
 use scan_tests::{
     emulated::{Emulator, Program},
-    explain::{Counts, NetworkTrace, explorer, picture, recording, steps, title},
-    operators::{TestOperator, Visitor, mixed, visit_all},
+    explain::{
+        self, Counts, NetworkTrace, Recording, explorer, numbers, picture, recording, recordings_of, steps, title,
+        visit_shown,
+    },
+    operators::{self, TestOperator, visit_all},
 };
 
 /// More columns than this are too many to read: then only the counts are told.
@@ -46,7 +56,7 @@ struct Arguments {
     /// How many elements.
     #[arg(long, visible_alias = "len", default_value_t = 16)]
     length: u64,
-    /// A ready operator, or one of the test operators; `list` names them.
+    /// An operator of `tests/support/explain/shown.rs`, or one of the test operators; `list` names them.
     #[arg(long, default_value = "sum")]
     operator: String,
     /// An exclusive scan.
@@ -58,6 +68,9 @@ struct Arguments {
     /// Writes a page into this file that goes through the run step by step.
     #[arg(long)]
     html: Option<PathBuf>,
+    /// The page goes through every strategy of `docs/explorer.html`. Those have networks and lengths of their own.
+    #[arg(long, requires = "html")]
+    every_strategy: bool,
     /// Decides in which order threads and blocks come.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -126,19 +139,9 @@ impl Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    // Ready operators on numbers that can be followed in the head.
-    let small = |index: u64| (mixed(index) % 9) as i32 + 1;
-    let result = match arguments.operator.as_str() {
-        "sum" => Some(explain(&arguments, ops::sum::<i32>(), small)),
-        "product" => Some(explain(&arguments, ops::product::<i64>(), |index| (mixed(index) % 3) as i64 + 1)),
-        "max" => Some(explain(&arguments, ops::max::<i32>(), small)),
-        _ => None,
-    };
-    let mut explainer = Explainer { arguments, names: Vec::new(), result };
-    if explainer.result.is_none() {
-        visit_all(&mut explainer);
-    }
+    let mut explainer = Explainer { arguments: Arguments::parse(), names: Vec::new(), result: None };
+    visit_shown(&mut explainer);
+    visit_all(&mut explainer);
     match explainer.result {
         Some(Ok(())) => ExitCode::SUCCESS,
         Some(Err(error)) => {
@@ -146,11 +149,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         None if explainer.arguments.operator == "list" => {
-            println!("sum, product, max, {}", explainer.names.join(", "));
+            println!("{}", explainer.names.join(", "));
             ExitCode::SUCCESS
         }
         None => {
-            eprintln!("no operator of this name; there are sum, product, max, {}", explainer.names.join(", "));
+            eprintln!("no operator of this name; there are {}", explainer.names.join(", "));
             ExitCode::FAILURE
         }
     }
@@ -162,19 +165,40 @@ struct Explainer {
     result: Option<Result<(), Box<dyn Error>>>,
 }
 
-impl Visitor for Explainer {
-    fn visit<Op: TestOperator>(&mut self, name: &str) {
+impl explain::Visitor for Explainer {
+    fn visit<Op>(&mut self, name: &str, op: Op, input: fn(u64) -> Op::Input, show: fn(Op::State) -> String)
+    where
+        Op: ScanOp<Output: Debug> + Clone,
+    {
+        // `brackets` is a test operator, too.
+        if self.names.iter().any(|known| known == name) {
+            return;
+        }
         self.names.push(name.to_owned());
         if name == self.arguments.operator {
-            self.result = Some(explain(&self.arguments, Op::new(), Op::input));
+            self.result = Some(explain(&self.arguments, &op, input, show));
         }
     }
 }
 
-fn explain<Op>(arguments: &Arguments, op: Op, input: fn(u64) -> Op::Input) -> Result<(), Box<dyn Error>>
+impl operators::Visitor for Explainer {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        explain::Visitor::visit(self, name, Op::new(), Op::input, numbers);
+    }
+}
+
+fn explain<Op>(
+    arguments: &Arguments,
+    op: &Op,
+    input: fn(u64) -> Op::Input,
+    show: fn(Op::State) -> String,
+) -> Result<(), Box<dyn Error>>
 where
-    Op: ScanOp<State: Debug, Output: Debug> + Clone,
+    Op: ScanOp<Output: Debug> + Clone,
 {
+    if let (Some(path), true) = (&arguments.html, arguments.every_strategy) {
+        return write_page(path, &recordings_of(&arguments.operator, op, input, show)?);
+    }
     let length = arguments.length;
     let kind = if arguments.exclusive { ScanKind::Exclusive } else { ScanKind::Inclusive };
     let mut overrides = Overrides::default();
@@ -196,7 +220,7 @@ where
     let position = move |slot: u64| if padded { slot - slot / 33 } else { slot };
     let network = NetworkTrace::new(trace, length, program.plan.tile, &position);
     if network.columns <= MAX_COLUMNS {
-        println!("{}", steps(&network, &op, &input));
+        println!("{}", steps(&network, op, &input, show));
     }
     print!("{counts}");
     if let Some(path) = &arguments.svg {
@@ -214,15 +238,14 @@ where
     }
     if let Some(path) = &arguments.html {
         let names = (&*program.plan.strategy.to_string(), &*arguments.operator);
-        // Of a struct its numbers, which are short.
-        let is_part = |c: char| c.is_ascii_digit() || "+-.".contains(c);
-        let show = |state| {
-            let text = format!("{state:?}");
-            let numbers: Vec<&str> = text.split(|c| !is_part(c)).filter(|part| !part.is_empty()).collect();
-            if text.contains('{') { numbers.join(" ") } else { text }
-        };
-        fs::write(path, explorer(&[recording(&program, names, &input, show)?])?)?;
-        println!("\nopen {} in a browser", path.display());
+        println!();
+        write_page(path, &[recording(&program, names, &input, show)?])?;
     }
+    Ok(())
+}
+
+fn write_page(path: &Path, recordings: &[Recording]) -> Result<(), Box<dyn Error>> {
+    fs::write(path, explorer(recordings)?)?;
+    println!("open {} in a browser", path.display());
     Ok(())
 }

@@ -123,8 +123,8 @@ impl Translator<'_> {
             "__shared__" => return self.rewrite_shared(position, close),
             "threadIdx" | "blockIdx" | "blockDim" | "gridDim" => return self.rewrite_index(position),
             "__builtin_memcpy" | "memcpy" => self.replace(position, "::emulator::copy_bytes"),
-            "identity" | "lift" if matches!(self.before(position), ".") => self.rewrite_made(position)?,
-            "combine" | "append" | "prepend" if matches!(self.before(position), "." | "->") => {
+            "identity" if matches!(self.before(position), ".") => self.rewrite_identity(position)?,
+            "lift" | "combine" | "append" | "prepend" if matches!(self.before(position), "." | "->") => {
                 self.rewrite_applied(position)?
             }
             "*" => self.rewrite_dereference(position)?,
@@ -179,14 +179,14 @@ impl Translator<'_> {
         Ok(position + 3)
     }
 
-    /// `op.identity()` and `op.lift(x)`, which make partial results.
-    fn rewrite_made(&mut self, position: usize) -> Result<(), Unsupported> {
+    /// `op.identity()`
+    fn rewrite_identity(&mut self, position: usize) -> Result<(), Unsupported> {
         let operator = position - 2;
         if !self.is_word(operator)
             || matches!(self.before(operator), "." | "->" | "::")
             || self.text(position + 1) != "("
         {
-            return Err(self.unsupported(position, "expected `operator.identity()` or `operator.lift(input)`"));
+            return Err(self.unsupported(position, "expected `operator.identity()`"));
         }
         let close = self.partner[position + 1];
         let made = format!("::emulator::Value<State>({}", self.current(operator));
@@ -195,7 +195,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `op.combine(a, b)`, `op.append(a, x)` and `op.prepend(x, a)`
+    /// `op.combine(a, b)`, `op.lift(x)`, `op.append(a, x)` and `op.prepend(x, a)`
     fn rewrite_applied(&mut self, position: usize) -> Result<(), Unsupported> {
         let operator = position.wrapping_sub(2);
         let plain = self.is_word(operator)
@@ -203,8 +203,8 @@ impl Translator<'_> {
             && !matches!(self.before(operator), "." | "->" | "::")
             && self.text(position + 1) == "(";
         if !plain {
-            return Err(self
-                .unsupported(position, "expected `operator.combine(left, right)`, `append` or `prepend` of an input"));
+            let expected = "expected `operator.combine(left, right)`, or `lift`, `append` or `prepend` of an input";
+            return Err(self.unsupported(position, expected));
         }
         let applied = match self.text(position) {
             "combine" => "apply",

@@ -13,6 +13,7 @@
 //! | `__shared__ T name[N];` | a pointer to an array that the emulator keeps for the block |
 //! | the same outside of all functions | a variable of the thread of the CPU, which is not checked |
 //! | `op.combine(a, b)` | `apply(op, line, a, b)` |
+//! | `op.lift(x)` | `lift(op, line, x)` |
 //! | `op.append(a, x)`, `op.prepend(x, a)` | `append(op, line, a, x)`, `prepend(op, line, x, a)` |
 //! | `threadIdx.x` and its like | a call |
 //! | a definition of an intrinsic (`shuffle_up`, `fence`, …) | nothing: the host prelude defines it |
