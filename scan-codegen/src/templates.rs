@@ -249,7 +249,7 @@ const PARTS: &[Part] = parts! {
         "pipeline/window_of_statuses": "kernel/pipeline/window_of_statuses",
     }
     Columns {
-        "columns/row": "kernel/columns/row",
+        "packed_row": "kernel/columns/packed_row",
         "columns/part": "kernel/columns/part",
         "columns/strided": "kernel/columns/strided",
         "columns/repeated": "kernel/columns/repeated",

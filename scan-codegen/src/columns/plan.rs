@@ -454,7 +454,7 @@ impl ColumnsPlan {
     /// This plan with lanes that load for each other, if that makes any load wider.
     fn loading_by_warps(&self) -> Option<ColumnsPlan> {
         let mut loaded = self.inputs.iter().filter(|array| array.lying != Lying::Repeated);
-        let lie_so = |array: &ColumnArray| array.kind != ArrayKind::Strided || array.lying == Lying::SideBySide;
+        let lie_so = |array: &ColumnArray| array.kind == ArrayKind::Slice || array.lying == Lying::SideBySide;
         let is_one_piece = |array: &ColumnArray| lie_so(array) && array.unit == self.width * array.bytes;
         let wider = loaded.clone().any(|array| array.unit < COPY_ALIGNMENT) && loaded.all(is_one_piece);
         wider.then(|| ColumnsPlan { by_warps: true, ..self.clone() })
@@ -623,7 +623,7 @@ impl ColumnsPlan {
     }
 
     /// Words of the partial results of a thread's columns.
-    fn packed_words(&self) -> u32 {
+    pub(super) fn packed_words(&self) -> u32 {
         (self.width * self.state_bytes).div_ceil(WORD)
     }
 

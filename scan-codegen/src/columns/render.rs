@@ -49,6 +49,7 @@ struct ColumnsWords<'a> {
     width: u32,
     whole_columns: bool,
     dimensions: usize,
+    packed_words: u32,
     polled_at_once: u32,
     /// How many steps of a loop with combinations are unrolled: `1`, or nothing where the compiler may choose.
     steps_at_once: &'static str,
@@ -240,8 +241,7 @@ impl Loads {
         let pointer = &words.pointer;
         match words.array.kind {
             ArrayKind::Slice => format!("from{pointer} += step;"),
-            ArrayKind::Strided => format!("from{pointer}.items += step_of(from{pointer});"),
-            _ => format!("from{pointer} = moved(from{pointer}, 1, step);"),
+            _ => format!("to_next_row(from{pointer}, step);"),
         }
     }
 
@@ -250,7 +250,8 @@ impl Loads {
         let (pointer, stage) = (&words.pointer, Self::stage(words));
         match words.array.kind {
             ArrayKind::Strided => {
-                format!("begin_rows(from{pointer}.items, {stage}, part.rows, step_of(from{pointer}));")
+                let step = format!("FORWARD ? from{pointer}.step : 0 - from{pointer}.step");
+                format!("begin_rows(from{pointer}.items, {stage}, part.rows, {step});")
             }
             _ => format!("begin_rows(from{pointer}, {stage}, part.rows, step);"),
         }
@@ -293,7 +294,7 @@ pub fn render_columns_from(
     parts.extend(kinds.any(|kind| kind == ArrayKind::Strided).then_some("columns/strided"));
     parts.extend(plan.repeats().then_some("columns/repeated"));
     parts.extend(is_zipped(operator, plan).then_some("zipped/arrays"));
-    parts.extend((!plan.streams).then_some(["columns/row", "status"]).into_iter().flatten());
+    parts.extend((!plan.streams).then_some(["packed_row", "status"]).into_iter().flatten());
     parts.extend([heads::masks(&Segments::None), "prefix"]);
     parts.extend(start::start(operator, &plan.spec));
     parts.push(algebra::opaque(operator));
@@ -351,7 +352,7 @@ pub(crate) fn rooms_of<'a>(
         .with(&arrays.outputs("Outputs", "OutputElement", output_arrays.iter().map(lies)))?
         .with(&AlgebraWords::new(operator, spec.kind == ScanKind::Exclusive, spec.emits(operator)))?
         // One for each time that the ring of statuses is filled, counted from 1, and none.
-        .with(&StatusWords { published: "Row", count: GENERATIONS + 1 })?
+        .with(&StatusWords { published: "PackedRow", count: GENERATIONS + 1 })?
         .with(&ColumnsWords {
             threads: plan.threads,
             resident: plan.resident,
@@ -360,6 +361,7 @@ pub(crate) fn rooms_of<'a>(
             width: plan.width,
             whole_columns: plan.has_whole_columns(),
             dimensions: ColumnLayout::DIMENSIONS,
+            packed_words: plan.packed_words(),
             polled_at_once: plan.polled_at_once,
             steps_at_once: if calls_combine(operator, plan.places(operator), plan.inlined) { " 1" } else { "" },
             starts,

@@ -644,8 +644,8 @@ template <unsigned PENDING>
 void cp_async_wait_group() {
   host->cp_async_wait_group(PENDING);
 }
-template <class T>
-T* opaque_place(T* place) {
+template <class Place>
+Place opaque_place(Place place) {
   return place;
 }
 inline unsigned opaque_word(unsigned word) {

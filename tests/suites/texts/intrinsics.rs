@@ -18,8 +18,8 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use scan_codegen::{Architecture, KernelSource, Overrides, ScanSpec, Segments};
-use scan_runtime::{BlockScan, Carry, Network, OffsetWidth, ScanOp, Strategy, nvrtc, ops};
+use scan_codegen::{Architecture, Arrays, DeviceLimits, KernelSource, Overrides, ScanSpec, Segments, plan_columns};
+use scan_runtime::{Axis, BlockScan, Carry, Network, OffsetWidth, ScanOp, Strategy, nvrtc, ops};
 use scan_tests::{operators::Interval, strategies::LOOK_AHEAD};
 
 const fn sm(major: u32, minor: u32) -> Architecture {
@@ -52,7 +52,7 @@ fn intrinsics_of(text: &str) -> String {
 fn with_intrinsics<Op: ScanOp>(op: &Op, spec: &ScanSpec, strategy: Strategy) -> KernelSource {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
-    let limits = scan_codegen::DeviceLimits::of(sm(9, 0));
+    let limits = DeviceLimits::of(sm(9, 0));
     let plans = scan_codegen::plan(&op.source(), spec, &limits, &overrides).unwrap();
     let mut source = scan_tests::checked::render(&op.source(), plans.longest(), plans.device()).unwrap();
     source.text = intrinsics_of(&source.text);
@@ -94,10 +94,20 @@ const OF_LOADS: &[Probe] = &[
         "const uint4_of_ours* from, uint4_of_ours* out",
         "__shared__ uint4_of_ours to[32]; cp_async(to, from); cp_async_wait_all(); out[0] = to[0];",
     ),
-    ("opaque_place", "unsigned* out", "*opaque_place(out) = 0;"),
     ("opaque_word", WORD, "out[0] = opaque_word(value);"),
     ("wait_for_previous_launch", "", "wait_for_previous_launch();"),
     ("launch_dependents", "", "launch_dependents();"),
+];
+
+/// Of scans along an axis.
+const OF_AXES: &[Probe] = &[
+    ("opaque_place", "unsigned* out", "*opaque_place(out) = 0;"),
+    (
+        "cp_async_groups",
+        "const uint4_of_ours* from, uint4_of_ours* out",
+        "__shared__ uint4_of_ours to[32]; cp_async(to, from); cp_async_commit_group(); cp_async_commit_group(); \
+         cp_async_wait_group<1>(); out[0] = to[0];",
+    ),
 ];
 
 const OF_ROWS: &[Probe] = &[("product_high", COUNT, "out[0] = product_high(place[0], value);")];
@@ -154,6 +164,7 @@ fn cases() -> Vec<Case> {
             first: sm(7, 5),
             probes: OF_ROWS,
         },
+        Case { source: along_an_axis(), first: sm(7, 5), probes: OF_AXES },
         // Values of four bytes travel in packets of eight there.
         Case { source: with_intrinsics(&ops::sum::<i32>(), &spec, LOOK_AHEAD), first: sm(9, 0), probes: OF_COPIES },
         Case {
@@ -162,6 +173,17 @@ fn cases() -> Vec<Case> {
             probes: OF_CLUSTERS,
         },
     ]
+}
+
+/// The intrinsics of a recurrence along an axis, whose lanes load for each other.
+fn along_an_axis() -> KernelSource {
+    let operator = ops::recurrence::<f32>().source();
+    let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
+    let plan = plan_columns(&operator, &spec, &DeviceLimits::of(sm(9, 0)), &Overrides::default()).unwrap();
+    let layout = Axis::of(&[1_000, 256], 0).unwrap().layout();
+    let mut source = scan_tests::checked::render_columns(&operator, &plan.for_layout(&layout)).unwrap();
+    source.text = intrinsics_of(&source.text);
+    source
 }
 
 /// A register or label of PTX, which begins so.
@@ -265,7 +287,8 @@ fn every_wrapper_has_a_probe() {
     for case in cases() {
         for line in case.source.text.lines().filter(|line| line.starts_with("__device__ __forceinline__")) {
             let name = line.split('(').next().unwrap().rsplit([' ', '*']).next().unwrap();
-            assert!(probed.contains(&format!("{name}(")) || name == "shared_address", "`{name}` has no probe");
+            let is_probed = ["(", "<"].iter().any(|next| probed.contains(&format!("{name}{next}")));
+            assert!(is_probed || name == "shared_address", "`{name}` has no probe");
             wrappers += 1;
         }
     }

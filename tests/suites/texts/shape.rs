@@ -6,10 +6,10 @@ use scan_runtime::{Axis, BlockScan, Carry, DeviceLimits, Network, Scanner, Strat
 const LINES: [(&str, usize); 6] = [
     ("look-ahead of an H200", 1_200),
     ("look-back", 900),
-    ("one block, runs in registers", 626),
+    ("one block, runs in registers", 624),
     ("one block, Kogge-Stone", 248),
     ("one block, Brent-Kung", 254),
-    ("along an axis", 939),
+    ("along an axis", 936),
 ];
 const OF_A_SECTION: usize = 204;
 
