@@ -447,12 +447,12 @@ fn rows_that_fill_warps_are_loaded_by_warps() {
 #[test]
 fn planted_faults_of_loads_by_warps_are_found() {
     let changes = [
-        ("below = lane / LANES;", "below = 0;"),
-        ("lane % LANES * (sizeof(Piece16)", "lane * (sizeof(Piece16)"),
+        ("below = lane / LANES_A_ROW;", "below = 0;"),
+        ("lane % LANES_A_ROW * (sizeof(Piece16)", "lane * (sizeof(Piece16)"),
         ("threadIdx.x / WARP * (RUN * WARP)", "threadIdx.x / WARP * RUN"),
         ("k + below < rows", "k < rows"),
-        ("to + k * LANES", "to + k"),
-        ("from += ROWS * step;", "from += step;"),
+        ("to + k * LANES_A_ROW", "to + k"),
+        ("from += ROWS_AT_ONCE * step;", "from += step;"),
         ("from += below * step + lane", "from += lane"),
         ("part.first.input -= before;", ""),
         ("part.column -= before;", ""),

@@ -300,7 +300,7 @@ fn truncated_indices_of_reductions_are_found() {
     program.source.text = program.source.text.replace("blockIdx.x", &format!("({first_tile}u + blockIdx.x)"));
     verify_reduction(&program).unwrap();
     let changes = [
-        ("input[start + i])", "input[(unsigned)(start + i)])"),
+        ("value_at(start + i)", "value_at((unsigned)(start + i))"),
         ("n - start < TILE ?", "(unsigned)n - start < TILE ?"),
     ];
     each_is_found(&program, &changes, |program| verify_reduction(program).is_err()).unwrap();

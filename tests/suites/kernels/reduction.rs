@@ -63,18 +63,11 @@ fn trees_of_several_warps_match_the_reference() {
 /// Every barrier of the trees, and the strides of threads and blocks.
 #[test]
 fn planted_faults_of_trees_are_found() {
-    let of_elements = "const Input* input, State* aggregates, size_t n) {\n  __shared__ State tile[TILE];\n  const size_t start = (size_t)blockIdx.x *";
-    let of_aggregates = "const State* aggregates_below, State* aggregates, size_t n) {\n  __shared__ State tile[TILE];\n  const size_t start = (size_t)blockIdx.x *";
-    let [half_tile, half_tile_of_aggregates] =
-        [of_elements, of_aggregates].map(|start| start.replace("(size_t)blockIdx.x *", "(size_t)blockIdx.x / 2 *"));
     let everywhere: [Change<'_>; 11] = [
-        (of_elements, half_tile.as_str()),
-        (of_aggregates, half_tile_of_aggregates.as_str()),
-        (
-            "i += THREADS) {\n    tile[i] = state_of(op, input[",
-            "i += 2 * THREADS) {\n    tile[i] = state_of(op, input[",
-        ),
-        ("i += THREADS) {\n    tile[i] = aggregates_below[", "i += 2 * THREADS) {\n    tile[i] = aggregates_below["),
+        ("const size_t start = (size_t)blockIdx.x *", "const size_t start = (size_t)blockIdx.x / 2 *"),
+        ("i += THREADS) {\n    tile[i] = value_at(", "i += 2 * THREADS) {\n    tile[i] = value_at("),
+        ("return state_of(op, input[i]);", "return state_of(op, input[i / 2]);"),
+        ("return aggregates_below[i];", "return aggregates_below[i / 2];"),
         ("    __syncthreads(); // the step before has been written\n", ""),
         ("  __syncthreads();\n  return x[0];", "  return x[0];"),
         ("stride < count; stride *= 2", "stride < count; stride *= 4"),

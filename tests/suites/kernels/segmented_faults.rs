@@ -131,7 +131,7 @@ fn planted_faults_of_tiles_are_found() {
         ("i < head ? prefix", "false ? prefix"),
         ("0xffffffff << first % WARP", "0xfffffffe << first % WARP"),
         ("(WARP - 1 - last % WARP)", "(WARP - last % WARP) % WARP"),
-        ("is_first = extent.begins && i == 0", "is_first = false"),
+        ("(extent.begins && i == 0)", "false"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &changes);
     let bits = [(">> i % 32", ">> (31 - i % 32)")];
