@@ -456,7 +456,7 @@ fn planted_faults_of_loads_by_warps_are_found() {
         ("from += below * step + lane", "from += lane"),
         ("part.first.input -= before;", ""),
         ("part.column -= before;", ""),
-        ("__syncwarp(); // all lanes have read what has been in the stage", ""),
+        ("__syncwarp(); // all lanes have read the stage", ""),
         ("__syncwarp(); // the other lanes have waited for theirs", ""),
         ("FORWARD ? from.gate.step : 0 - from.gate.step", "from.gate.step"),
     ];

@@ -14,12 +14,8 @@ fn raw(name: &str) -> String {
 
 #[test]
 fn training_is_what_was_measured() {
-    let caption = "NVIDIA H200, 2026-11-28 and 29; by type, shape of the arrays, and time axis";
-    // Threads have fewer columns of these since the first run.
-    let is_newer = |line: &&str| line.contains("bf16 | [8, 8192") || line.contains("bf16 | [8, 65536");
-    let (before, after) = (raw("2026-11-28-h200-2/training.txt"), raw("2026-11-29-h200/training_2.txt"));
-    let lines = before.lines().filter(|line| !is_newer(line)).chain(after.lines().filter(is_newer));
-    let chart = training_chart(&lines.collect::<Vec<_>>().join("\n"), caption).unwrap();
+    let caption = "NVIDIA H200, 2026-11-29; by type, shape of the arrays, and time axis";
+    let chart = training_chart(&raw("2026-11-29-h200-3/training.txt"), caption).unwrap();
     check("docs/training.svg", &chart);
     // Each row of the table, once.
     assert_eq!(chart.matches("class=\"over\"").count(), 20);
