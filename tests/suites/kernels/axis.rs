@@ -636,6 +636,17 @@ fn planted_faults_of_values_are_found() {
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
+/// A thread without columns in a tile publishes nothing there. Only the barrier says that it has read the statuses that
+/// the tile before needed: in blocks whose threads share no columns, too.
+#[test]
+fn statuses_of_threads_without_columns_are_read_before_they_are_used_again() {
+    let program = program::<Interval>((32, 2, 1, 32, 7), (ScanKind::Inclusive, false), false);
+    for seed in 0..50 {
+        let axis = Axis::of(&[147, 38], 0).unwrap();
+        verify(&program, &axis, seed, |emulator| emulator.check(adjacent)).unwrap();
+    }
+}
+
 /// A ring of statuses that is too short, and one without generations.
 #[test]
 fn planted_faults_of_the_ring_are_found() {
@@ -684,7 +695,10 @@ fn planted_faults_are_found() {
         ("stride <= lane", "stride < lane"),
         ("op.combine(before, values.value[w])", "op.combine(values.value[w], before)"),
         ("shuffle_up(values.value[w], thread.across)", "shuffle_up(values.value[w], 1)"),
-        ("      __syncthreads(); // the aggregates have been written\n", ""),
+        (
+            "      __syncthreads(); // the aggregates have been written, and the statuses read that the scanned tile needs\n",
+            "",
+        ),
         ("    __syncthreads(); // the epoch has been written\n", ""),
         ("thread.y == count - 1)) {", "thread.y == count)) {"),
         (
