@@ -188,10 +188,10 @@ fn rows(raw: &str) -> impl Iterator<Item = Vec<&str>> {
 /// A row that is not of that bench.
 pub fn training_chart(raw: &str, caption: &str) -> Result<String, RawError> {
     /// The place of the bars, between two groups, and of a bar.
-    const BARS: f64 = 370.0;
+    const BARS: f64 = 384.0;
     const BETWEEN: f64 = 10.0;
     const BAR: f64 = 17.0;
-    let x = |ratio: f64| rounded(BARS + (WIDTH - BARS - 70.0) * ratio);
+    let x = |ratio: f64| rounded(BARS + (WIDTH - BARS - 90.0) * ratio);
     let mut y = TOP;
     let mut bars = Group::new();
     let mut last = String::new();
