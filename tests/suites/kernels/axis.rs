@@ -12,7 +12,7 @@ use scan_tests::{
     emulated::{ColumnsProgram, Emulator, Module},
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
-    planted::each_is_found,
+    planted::{Change, each_is_found},
     reference::WAYS,
     stepped::Coder,
 };
@@ -386,29 +386,38 @@ fn planted_faults_of_repeated_items_are_found() {
         ("(FORWARD ? k : 0 - k)", "k"),
         ("if (k < rows) {", "if (k + 1 < rows) {"),
     ];
+    let arrays: [(&[usize], usize, &[isize]); 2] = [(&[147, 64], 0, &[1, 0]), (&[40, 2, 64], 0, &[2, 1, 0])];
+    faults_of_loads_are_found(&changes, 2, |text| text.contains("begin_repeated(first_of("), arrays);
+}
+
+/// Plants each fault in the first kernel, of `rows` rows a thread, whose text loads so. The gates of the recurrence have
+/// strides of their own, which stand behind each array and its axis.
+fn faults_of_loads_are_found(
+    changes: &[Change<'_>],
+    rows: u32,
+    loads_so: impl Fn(&str) -> bool,
+    arrays: [(&[usize], usize, &[isize]); 2],
+) {
     let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Slice]);
     let spec = ScanSpec::inclusive().reverse().with_arrays(Arrays::PerField, Arrays::One);
     let spec = spec.with_kinds(kinds, ArrayKinds::default());
-    let shape = (64, 2, 2, 32, 3);
-    let is_repeated = |plan: ColumnsPlan| {
+    let shape = (64, rows, 2, 32, 3);
+    let first = |plan: ColumnsPlan| {
         let plans = shaped(shape)(plan).all();
-        let repeats = |plan: &&ColumnsPlan| {
-            render_columns(&Recurrence.source(), plan).unwrap().text.contains("begin_repeated(first_of(")
-        };
-        plans.iter().find(repeats).unwrap().clone()
+        let loads = |plan: &&ColumnsPlan| loads_so(&render_columns(&Recurrence.source(), plan).unwrap().text);
+        plans.iter().find(loads).unwrap().clone()
     };
-    let program = ColumnsProgram::new(Recurrence, &spec, None, &overrides(shape), is_repeated).unwrap();
+    let program = ColumnsProgram::new(Recurrence, &spec, None, &overrides(shape), first).unwrap();
     let is_found = |program: &ColumnsProgram<Recurrence>| {
         (0..4).any(|seed| {
-            let (shape, own): (&[usize], &[isize]) =
-                [(&[147, 64][..], &[1, 0][..]), (&[40, 2, 64], &[2, 1, 0])][seed % 2];
-            let axis = Axis::of(shape, 0).unwrap();
+            let (shape, axis, own) = arrays[seed % 2];
+            let axis = Axis::of(shape, axis).unwrap();
             let input = Recurrence::inputs(axis.len(), seed as u64);
             let emulator = emulator(seed as u64).limit(4_000_000);
             program.verify_kinds(&emulator, &axis, &input, None, &[], &[own]).is_err()
         })
     };
-    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
 /// Rows whose warps lie side by side are loaded sixteen bytes at a time.
@@ -435,7 +444,8 @@ fn rows_that_fill_warps_are_loaded_by_warps() {
     assert_eq!(of(&[Slice, Slice], &[2, 640, 256], &[], 256), 2);
     assert_eq!(of(&[Strided, Slice], &[2, 640, 256], &[&[256, 512, 1]], 256), 2);
     assert_eq!(of(&[Strided, Slice], &[2, 640, 256], &[&[640, 1, 0]], 256), 1, "the other one repeats an item");
-    // Not a neighbour of each item, and not where lanes of a warp have columns of two rows, where rows begin anywhere, or lie apart.
+    // Not a neighbour of each item, and not where lanes of a warp have columns of two rows, where rows begin anywhere, or
+    // lie apart.
     assert_eq!(of(&[Slice, Next], &[2, 640, 256], &[], 256), 0);
     assert_eq!(of(&[Slice, Slice], &[2, 640, 240], &[], 256), 0);
     assert_eq!(of(&[Slice, Slice], &[2, 640, 256], &[], 8), 0);
@@ -460,30 +470,8 @@ fn planted_faults_of_loads_by_warps_are_found() {
         ("__syncwarp(); // the other lanes have waited for theirs", ""),
         ("FORWARD ? from.gate.step : 0 - from.gate.step", "from.gate.step"),
     ];
-    let kinds = ArrayKinds::new([ArrayKind::Strided, ArrayKind::Slice]);
-    let spec = ScanSpec::inclusive().reverse().with_arrays(Arrays::PerField, Arrays::One);
-    let spec = spec.with_kinds(kinds, ArrayKinds::default());
-    let shape = (64, 3, 2, 32, 3);
-    let by_warps = |plan: ColumnsPlan| {
-        let plans = shaped(shape)(plan).all();
-        let loads = |plan: &&ColumnsPlan| {
-            let text = render_columns(&Recurrence.source(), plan).unwrap().text;
-            text.matches("  begin_rows(").count() == 2
-        };
-        plans.iter().find(loads).unwrap().clone()
-    };
-    let program = ColumnsProgram::new(Recurrence, &spec, None, &overrides(shape), by_warps).unwrap();
-    let is_found = |program: &ColumnsProgram<Recurrence>| {
-        (0..4).any(|seed| {
-            let (shape, axis, own): (&[usize], usize, &[isize]) =
-                [(&[147, 64][..], 0, &[64, 1][..]), (&[3, 40, 64], 1, &[64, 192, 1])][seed % 2];
-            let axis = Axis::of(shape, axis).unwrap();
-            let input = Recurrence::inputs(axis.len(), seed as u64);
-            let emulator = emulator(seed as u64).limit(4_000_000);
-            program.verify_kinds(&emulator, &axis, &input, None, &[], &[own]).is_err()
-        })
-    };
-    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let arrays: [(&[usize], usize, &[isize]); 2] = [(&[147, 64], 0, &[64, 1]), (&[3, 40, 64], 1, &[64, 192, 1])];
+    faults_of_loads_are_found(&changes, 3, |text| text.matches("  begin_rows(").count() == 2, arrays);
 }
 
 /// Strides of another array, of another dimension, or in the wrong direction; edges in the wrong row.
@@ -695,10 +683,7 @@ fn planted_faults_are_found() {
         ("stride <= lane", "stride < lane"),
         ("op.combine(before, values.value[w])", "op.combine(values.value[w], before)"),
         ("shuffle_up(values.value[w], thread.across)", "shuffle_up(values.value[w], 1)"),
-        (
-            "      __syncthreads(); // the aggregates have been written, and the statuses read that the scanned tile needs\n",
-            "",
-        ),
+        ("__syncthreads(); // the aggregates have been", "// the aggregates have been"),
         ("    __syncthreads(); // the epoch has been written\n", ""),
         ("thread.y == count - 1)) {", "thread.y == count)) {"),
         (

@@ -144,7 +144,7 @@ fn a_picture_has_a_node_for_every_application_with_its_interval() {
         assert_eq!(svg.matches(&format!(">\n{interval}\n<")).count(), times, "{interval}: {svg}");
     }
     let input: Vec<_> = (0..16).map(Permute::input).collect();
-    let told = steps(&network, &program.op, &input, numbers);
-    assert!(told.contains("step 7: 7 applications"), "{told}");
-    assert!(told.contains("place  15 gets 0..15: (0..7) in place 7 ∘ (8..15) in place 15"), "{told}");
+    let printed = steps(&network, &program.op, &input, numbers);
+    assert!(printed.contains("step 7: 7 applications"), "{printed}");
+    assert!(printed.contains("place  15 gets 0..15: (0..7) in place 7 ∘ (8..15) in place 15"), "{printed}");
 }

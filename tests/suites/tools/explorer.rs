@@ -133,7 +133,7 @@ fn a_node_shows_the_sum_of_its_interval() {
     assert!(checked > 2000 && unknown > 100, "{checked}, {unknown}");
 }
 
-/// The state of a node and what it covers: the first position, if it is known, and the last.
+/// The state of a node and its interval: the first position, if it is known, and the last.
 fn covered(apply: &Apply) -> (Option<u64>, Option<u64>, &str) {
     match apply {
         Apply::InPlace(column, _, first, value) => (*first, Some(*column), value),
@@ -242,7 +242,7 @@ fn a_page_shows_an_operator_of_a_user_in_every_strategy() {
 /// Leaves of the tree whose bank conflicts are compared.
 const LEAVES: u32 = 128;
 
-/// A tree of so many leaves over ones, its text changed.
+/// A recording of Brent-Kung over ones, its text changed.
 fn tree_over((leaves, length): (u32, usize), padded: bool, change: impl FnOnce(String) -> String) -> Recording {
     let network = Network::BrentKung { workers: Workers::Contiguous, padded };
     let mut overrides = Overrides::default();

@@ -161,7 +161,7 @@ fn status<State: Copy>((spot, bytes): &(Spot, Vec<u8>)) -> Option<(u64, u32, Sta
 ///
 /// # Errors
 ///
-/// What is wrong with the kernels.
+/// Errors of the emulator, which are faults of the kernels.
 pub fn recording<Op>(
     program: &Program<Op>,
     (strategy, operator): (&str, &str),
@@ -350,7 +350,7 @@ fn is_exclusive(block: BlockScan) -> bool {
 ///
 /// # Errors
 ///
-/// What is wrong with the kernels.
+/// Errors of the emulator, which are faults of the kernels.
 pub fn recordings_of<Op: ScanOp<Output: Debug> + Clone>(
     name: &str,
     op: &Op,
@@ -409,7 +409,7 @@ impl Visitor for Recorder {
 ///
 /// # Errors
 ///
-/// What is wrong with the kernels.
+/// Errors of the emulator, which are faults of the kernels.
 pub fn recordings() -> Result<Vec<Recording>, EmulatorError> {
     let mut recorder = Recorder { number: 0, recordings: Ok(Vec::new()) };
     visit_shown(&mut recorder);
