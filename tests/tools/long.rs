@@ -62,6 +62,8 @@ enum Part {
     Soak,
     /// The CPU backend in Miri, where it is installed.
     Miri,
+    /// The CPU backend of aarch64 in an emulator, where it, a linker and the target are installed.
+    Aarch64,
     /// The GPU tests, where there is a GPU.
     Gpu,
     /// Each step of `docs/explorer.html` in Chromium, where it is installed.
@@ -151,6 +153,7 @@ impl Run<'_> {
             Part::Mutants => self.all([tool(&format!("mutants -- --sample {mutants}"))]),
             Part::Soak => self.all([tool(&format!("soak -- --minutes {minutes}"))]),
             Part::Miri => self.miri(),
+            Part::Aarch64 => self.aarch64(),
             Part::Gpu => match Scanner::cuda(0) {
                 Ok(_) => self.all([self.cargo("test --release -p scan-tests --features gpu --test gpu")]),
                 Err(_) => Ok(Outcome::LeftOut("no usable GPU")),
@@ -195,6 +198,28 @@ impl Run<'_> {
         let flags = "-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-num-cpus=4";
         miri.env("MIRIFLAGS", flags);
         self.all([miri])
+    }
+
+    /// Its registers are others than those of x86-64. CONTRIBUTING.md says what to install.
+    fn aarch64(&self) -> Result<Outcome, String> {
+        let (emulator, linker, target) = ("qemu-aarch64", "aarch64-linux-gnu-gcc", "aarch64-unknown-linux-gnu");
+        if !self.answers(Command::new(emulator).arg("--version")) {
+            return Ok(Outcome::LeftOut("no qemu-aarch64"));
+        }
+        if !self.answers(Command::new(linker).arg("--version")) {
+            return Ok(Outcome::LeftOut("no aarch64-linux-gnu-gcc"));
+        }
+        // The folder is named whether it is there or not.
+        let mut libraries = Command::new("rustc");
+        libraries.args(["--print", "target-libdir", "--target", target]).env_remove("RUSTUP_TOOLCHAIN");
+        let libraries = libraries.current_dir(&self.workspace).output().map_err(|error| format!("rustc: {error}"))?;
+        if !Path::new(String::from_utf8_lossy(&libraries.stdout).trim()).is_dir() {
+            return Ok(Outcome::LeftOut("no Rust target aarch64-unknown-linux-gnu"));
+        }
+        let mut tests = self.cargo(&format!("test --target {target} -p scan-runtime --lib cpu"));
+        tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
+        tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{emulator} -L /usr/aarch64-linux-gnu"));
+        self.all([tests])
     }
 
     fn integrations(&self) -> Result<Outcome, String> {

@@ -4,35 +4,22 @@
 //! prefix: the dependency between blocks is one instruction only. The remainder at the end goes element by element
 //! through the operator's own body.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
+// What an architecture has stands in a file of its own. One without such a file has no registers, as `machine.rs` says.
+#[cfg_attr(all(target_arch = "aarch64", target_endian = "little"), path = "lanes/neon.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "lanes/avx2.rs")]
+mod machine;
 
 use std::ops::Range;
 
 use super::{Order, loops::of};
 use crate::{ScanKind, ScanOp};
-
-#[cfg(target_arch = "x86_64")]
-pub use avx2::{Apply, Lane};
-
-/// A type of which a register holds several values.
-#[cfg(not(target_arch = "x86_64"))]
-pub trait Lane: Copy {}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl<T: Copy> Lane for T {}
-
-/// An operation on all lanes of two registers.
-#[cfg(not(target_arch = "x86_64"))]
-pub trait Apply: 'static {}
+pub use machine::{Apply, Lane};
 
 macro_rules! instructions {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
-        #[cfg(not(target_arch = "x86_64"))]
-        impl Apply for $name {}
     )*};
 }
 
@@ -125,29 +112,7 @@ impl<Op: ScanOp> Vectorized<Op> {
     where
         Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
     {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            return Some(Vectorized(
-                const {
-                    &Functions {
-                        inclusive: avx2::scan::<Op, T, V, false>,
-                        exclusive: avx2::scan::<Op, T, V, true>,
-                        fold: avx2::fold::<Op, T, V>,
-                        any_grouping: avx2::any_grouping::<T, V>(),
-                        neutral: avx2::neutral::<T, V>,
-                        segments: if T::ANY_ORDER {
-                            Some([
-                                [avx2::restart::<Op, T, V, false, false>, avx2::restart::<Op, T, V, false, true>],
-                                [avx2::restart::<Op, T, V, true, false>, avx2::restart::<Op, T, V, true, true>],
-                            ])
-                        } else {
-                            None
-                        },
-                    }
-                },
-            ));
-        }
-        None
+        machine::functions::<Op, T, V>().map(Vectorized)
     }
 
     /// Whether any grouping gives the same bits.

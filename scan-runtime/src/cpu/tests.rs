@@ -209,6 +209,16 @@ where
     }
 }
 
+/// Without them the tests of ready operators would compare the plain loops.
+#[test]
+fn ready_operators_go_by_the_registers_of_the_machine() {
+    #[cfg(target_arch = "x86_64")]
+    let has_registers = is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_registers = cfg!(all(target_arch = "aarch64", target_endian = "little"));
+    assert_eq!(ops::sum::<i32>().vectorized().is_some(), has_registers);
+}
+
 macro_rules! ready_integers {
     ($($test:ident: $ty:ident;)*) => {$(
         #[test]
