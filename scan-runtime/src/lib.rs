@@ -53,8 +53,8 @@
 //! - On the CPU a scan is one pass over memory on all cores; a short one wakes no other thread. There, floats are
 //!   grouped by their positions and the length alone: the same operator gives the same bits with any number of threads,
 //!   in every run. Up to the first 64 KiB your own operators are applied from the left, as in a plain loop. The
-//!   [built-in ones](ops) work on a vector register at a time, of AVX2 or NEON, so another processor may group float sums
-//!   differently.
+//!   [built-in ones](ops) work on a vector register at a time, of AVX2 or NEON, so another processor may group float
+//!   sums differently.
 //!
 //! The CUDA driver and NVRTC are loaded at run time; the crate builds and works on machines that have neither. The exception
 //! is a build in which another crate turns on `cudarc`'s feature `dynamic-linking`, as candle's `cuda` does. Both are linked

@@ -92,9 +92,9 @@ operations! {
     is_greater_i64(a, b): { vreinterpretq_u8_u64(vcgtq_s64(vreinterpretq_s64_u8(a), vreinterpretq_s64_u8(b))) }
 }
 
-/// As the bodies of `ops::Max` and `ops::Min`, which differ from the instructions of these names for NaNs and zeros: `a`
-/// if the comparison holds, or if `a` is NaN; else `b`. What would be right without NaNs alone saves so little that
-/// nobody asks whether there are any.
+/// As the bodies of `ops::Max` and `ops::Min`, which differ from the instructions of these names for NaNs and zeros:
+/// `a` if the comparison holds, or if `a` is NaN; else `b`. Without NaNs two of the four instructions
+/// would do. Whether it pays to ask for NaNs first has not been measured, so nobody asks.
 macro_rules! chosen {
     ($($name:ident: $as_lanes:ident, $compare:ident, $equal:ident, $back:ident;)*) => {
         operations! {$(

@@ -198,7 +198,8 @@ const fn any_grouping<T: Lane, V: Apply>() -> bool {
 }
 
 /// Scans places with the exclusive prefix `before.with_before`; `before.alone` is the neutral value. If any grouping
-/// gives the same bits, the fold of the places alone is not needed and not computed: it would take a fourth of the time.
+/// gives the same bits, the fold of the places alone is not needed and not computed: it would take a fourth of the
+/// time.
 ///
 /// # Safety
 ///
