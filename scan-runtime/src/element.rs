@@ -212,6 +212,7 @@ mod tests {
     }
 
     /// What is not is in `tests/ui/zeros.rs`.
+    #[cfg(feature = "cuda")]
     #[test]
     fn structs_and_enums_of_which_zeros_are_a_value_are_allocated_as_zeros() {
         const fn bytes<T: ScanElement + cudarc::driver::ValidAsZeroBits>() -> usize {

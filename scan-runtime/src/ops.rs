@@ -13,7 +13,8 @@
 //!
 //! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`by_flag`], [`aggregate`],
 //! [`over_aggregates`], [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of
-//! the elements, [`flat_map`] gives several results of each. [`sum_in`] and [`exact_sum`] lose less.
+//! the elements, [`flat_map`] gives several results of each. [`sum_in`] and [`exact_sum`] lose less. [`predicted`] is for
+//! branches of operators of your own.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -26,6 +27,7 @@ mod flat_map;
 mod flip;
 mod map;
 mod pair;
+mod prediction;
 mod with_exclusive;
 mod zip;
 
@@ -34,6 +36,7 @@ pub use flat_map::{FlatMap, Placed, Several, flat_map};
 pub use flip::{Flip, flip};
 pub use map::{Map, map};
 pub use pair::{Both, Pair, pair};
+pub use prediction::predicted;
 pub use with_exclusive::{ExclusiveInclusive, WithExclusive, with_exclusive};
 pub use zip::{Zip, first_of, second_of, zip};
 

@@ -4,7 +4,7 @@
 //! prefix: the dependency between blocks is one instruction only. The remainder at the end goes element by element
 //! through the operator's own body.
 
-// What an architecture has stands in a file of its own. One without such a file has no registers, as `machine.rs` says.
+// Each architecture has a file of its own. One without such a file has no registers, as `machine.rs` says.
 #[cfg_attr(all(target_arch = "aarch64", target_endian = "little"), path = "lanes/neon.rs")]
 #[cfg_attr(target_arch = "x86_64", path = "lanes/avx2.rs")]
 mod machine;

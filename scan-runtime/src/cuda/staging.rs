@@ -51,7 +51,7 @@ impl Default for Staging {
     fn default() -> Self {
         Staging {
             mapped_bytes: 64 << 10,
-            piece_bytes: 4 << 20,
+            piece_bytes: 8 << 20,
             kept_bytes: 256 << 20,
             copy_threads: None,
             shared_bytes: 512 << 10,

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::predicted;
 use crate::{ScanElement, ScanOp, scan_element, scan_op};
 
 /// An input of a [`Filter`].
@@ -123,9 +124,9 @@ macro_rules! filters {
             fn advance(before: $place, x: Candidate<T>) -> ($place, Kept<T, $place>) {
                 let mut after = before;
                 let mut place = $place::MAX;
-                // A branch, so that the next place waits for one addition.
                 if x.keep {
-                    if before < $place::MAX - 1 {
+                    // So the next place waits for one addition.
+                    if predicted(before < $place::MAX - 1) {
                         place = before;
                         after = before.wrapping_add(1);
                     } else {

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::predicted;
 use crate::{ScanElement, ScanOp, scan_element, scan_op};
 
 /// An input of a [`FlatMap`].
@@ -107,7 +108,7 @@ macro_rules! flat_maps {
             fn emit(before: $place, x: Several<T, K>) -> Placed<T, K, $place> {
                 let mut places = [$place::MAX; K];
                 for j in 0..K {
-                    if (j as u32) < x.count {
+                    if predicted((j as u32) < x.count) {
                         places[j] = $place::min(before.saturating_add(j as $place), $place::MAX - 1);
                     }
                 }

@@ -1,13 +1,21 @@
 //! Host memory that goes through the device in chunks.
 
-use std::time::Instant;
+use std::{sync::Arc, thread, time::Instant};
 
-use scan_runtime::cudarc::driver::sys;
-use scan_runtime::{Axis, PageLocked, Scanner, Staging, ops};
+use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use scan_runtime::{
+    Axis, PageLocked, Scanner, Staging,
+    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, sys},
+    ops,
+};
 
 use crate::{Outcome, warm::each};
 
 const LENGTHS: [u32; 4] = [24, 26, 28, 30];
+
+/// Elements that a thread copies at a time, and that are in page-locked memory at once.
+const PIECE: usize = (128 << 10) / size_of::<f32>();
+const ROOM: usize = (32 << 20) / size_of::<f32>();
 
 /// A table of chunk lengths: what a scan takes of the time in which the bus brings as many bytes both ways at once.
 pub(crate) fn measure() -> Outcome {
@@ -25,7 +33,15 @@ pub(crate) fn measure() -> Outcome {
     let longest = 1 << LENGTHS[LENGTHS.len() - 1];
     let (mut from, mut to) =
         (PageLocked::filled(&scanner, 0.0_f32, longest)?, PageLocked::filled(&scanner, 0.0_f32, longest)?);
-    let both_ways = both_ways(&scanner, &from, &mut to)?;
+    let bus = Bus::of(&scanner)?;
+    let moved = (0..5).map(|_| {
+        let start = Instant::now();
+        bus.while_moving(&from, &mut to, || ())?;
+        Ok(start.elapsed().as_secs_f64())
+    });
+    let best = moved.collect::<Outcome<Vec<_>>>()?.into_iter().fold(f64::INFINITY, f64::min);
+    // Seconds a byte, each way.
+    let both_ways = best / (longest * size_of::<f32>()) as f64;
     println!(
         "\nSum of `f32` from slice to slice of the host: milliseconds by length, and the part of the bus both ways at once\n"
     );
@@ -34,6 +50,22 @@ pub(crate) fn measure() -> Outcome {
     let bound = |len: usize| both_ways * (len * size_of::<f32>()) as f64;
     println!("| the bus | |{}|", LENGTHS.map(|power| format!(" {:.2} ", 1e3 * bound(1 << power))).join("|"));
     let (mut pageable, mut output) = (vec![0.0_f32; longest], vec![0.0_f32; longest]);
+    let threads = thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 8));
+    let threads = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let mut rooms = PageLocked::filled(&scanner, 0.0_f32, 2 * ROOM)?;
+    for (name, with_bus) in [("the copies of the host", false), ("the same while the bus moves as much", true)] {
+        let mut cells = Vec::new();
+        for power in LENGTHS {
+            let len = 1 << power;
+            let mut copy = || copies(&threads, &pageable[..len], &mut output[..len], &mut rooms);
+            let seconds = match with_bus {
+                true => each(|| bus.while_moving(&from[..len], &mut to[..len], &mut copy))?,
+                false => each(|| Ok(copy()))?,
+            };
+            cells.push(format!(" {:.2} ({:.2}) ", seconds / 1e3, bound(len) * 1e6 / seconds));
+        }
+        println!("| {name} | no |{}|", cells.join("|"));
+    }
     for (name, staging) in settings {
         let scanner = Scanner::builder().device(0).staging(staging).build()?;
         for locked in [true, false] {
@@ -59,6 +91,22 @@ pub(crate) fn measure() -> Outcome {
         }
     }
     kinds(&from, &mut to, both_ways)
+}
+
+/// Copies an array to page-locked memory and another one from there, by as many threads as copy for a scan: what a scan
+/// of vectors has the host do, but for the device.
+fn copies(threads: &ThreadPool, from: &[f32], to: &mut [f32], locked: &mut [f32]) {
+    let (there, back) = locked.split_at_mut(ROOM);
+    let copy = |from: &[f32], to: &mut [f32]| {
+        let pieces = from.par_chunks(PIECE).zip(to.par_chunks_mut(PIECE));
+        pieces.for_each(|(from, to)| to.copy_from_slice(from));
+    };
+    threads.install(|| {
+        for (from, to) in from.chunks(ROOM).zip(to.chunks_mut(ROOM)) {
+            copy(from, &mut there[..from.len()]);
+            copy(&back[..to.len()], to);
+        }
+    });
 }
 
 /// A table of kinds of scans in chunks of the default size: what each takes of the time in which the bus brings its
@@ -93,29 +141,43 @@ fn kinds(from: &[f32], to: &mut [f32], both_ways: f64) -> Outcome {
     row("reduction", &mut |_| Ok(scanner.reduce(ops::sum::<f32>()).run(from).map(drop)?))
 }
 
-/// Seconds a byte, each way, where the bus brings page-locked memory both ways at once.
-fn both_ways(scanner: &Scanner, from: &[f32], to: &mut [f32]) -> Outcome<f64> {
-    let context = scanner.context().ok_or("no context")?;
-    let (there, back) = (context.new_stream()?, context.new_stream()?);
-    let len = from.len().min(1 << 28);
-    let bytes = len * size_of::<f32>();
-    // SAFETY: what is brought back is not looked at.
-    let (input, output) = unsafe { (there.alloc::<f32>(len)?, back.alloc::<f32>(len)?) };
-    there.synchronize()?;
-    back.synchronize()?;
-    let mut best = f64::INFINITY;
-    for _ in 0..5 {
-        use scan_runtime::cudarc::driver::DevicePtr;
-        let start = Instant::now();
-        let ((input, _reading), (output, _writing)) = (input.device_ptr(&there), output.device_ptr(&back));
-        // SAFETY: all memory is as long, and stays until both streams are done.
-        unsafe {
-            sys::cuMemcpyHtoDAsync_v2(input, from.as_ptr().cast(), bytes, there.cu_stream()).result()?;
-            sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), output, bytes, back.cu_stream()).result()?;
-        }
-        there.synchronize()?;
-        back.synchronize()?;
-        best = best.min(start.elapsed().as_secs_f64());
+/// What the bus moves in both directions at once, and device memory of up to 2^28 elements for it.
+struct Bus {
+    there: Arc<CudaStream>,
+    back: Arc<CudaStream>,
+    input: CudaSlice<f32>,
+    output: CudaSlice<f32>,
+}
+
+impl Bus {
+    fn of(scanner: &Scanner) -> Outcome<Bus> {
+        let context = scanner.context().ok_or("no context")?;
+        let (there, back) = (context.new_stream()?, context.new_stream()?);
+        // SAFETY: these bytes are not read as floats.
+        let (input, output) = unsafe { (there.alloc(1 << 28)?, back.alloc(1 << 28)?) };
+        let bus = Bus { there, back, input, output };
+        bus.wait()?;
+        Ok(bus)
     }
-    Ok(best / bytes as f64)
+
+    fn wait(&self) -> Outcome {
+        self.there.synchronize()?;
+        Ok(self.back.synchronize()?)
+    }
+
+    /// Moves page-locked memory in both directions while `host` runs.
+    fn while_moving(&self, from: &[f32], to: &mut [f32], host: impl FnOnce()) -> Outcome {
+        let ((input, _reading), (output, _writing)) =
+            (self.input.device_ptr(&self.there), self.output.device_ptr(&self.back));
+        for (from, to) in from.chunks(1 << 28).zip(to.chunks_mut(1 << 28)) {
+            let bytes = size_of_val(from);
+            // SAFETY: all memory is as long, and stays until both streams are done.
+            unsafe {
+                sys::cuMemcpyHtoDAsync_v2(input, from.as_ptr().cast(), bytes, self.there.cu_stream()).result()?;
+                sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), output, bytes, self.back.cu_stream()).result()?;
+            }
+        }
+        host();
+        self.wait()
+    }
 }

@@ -1,6 +1,6 @@
 //! The CPU backend beside the loop that a user would write, for operators that no vector instruction helps: those of
 //! the gallery, a lexer with a table that is read at run time, rows and reversed scans, filters and expansions,
-//! reductions, and recurrences along an axis.
+//! reductions, recurrences along an axis, and several callers at once.
 //!
 //! The loop of a stepped operator is that of its `step` and `emit`. That of another operator keeps a state, appends the
 //! input, and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all;
@@ -16,6 +16,7 @@ mod arrays;
 #[path = "../../../examples/tokenizer/src/automaton.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "a module of the example")]
 mod automaton;
+mod callers;
 #[path = "../../../examples/tokenizer/src/lexer.rs"]
 #[allow(missing_docs, unreachable_pub, reason = "a module of the example")]
 mod lexer;
@@ -59,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     bench.lines();
     bench.arrays();
     bench.axes();
+    bench.callers();
     bench.failed.map_or(Ok(()), |message| Err(message.into()))
 }
 
@@ -162,8 +164,7 @@ impl Bench {
     /// Rows, and scans from the last element to the first.
     fn lines(&mut self) {
         let unit = |i: usize| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5;
-        let pair = |i: usize| Affine { a: 1.0 + 1e-7 * unit(!i), b: unit(i) };
-        let (sums, pairs): (Vec<f32>, Vec<Affine>) = (0..MAX).map(|i| (unit(i), pair(i))).unzip();
+        let (sums, pairs) = ((0..MAX).map(unit).collect::<Vec<f32>>(), pairs(MAX));
         let then = |f: Affine, g: Affine| Affine { a: f.a * g.a, b: g.a * f.b + g.b };
         self.line("affine f32", compose, &pairs, then, usize::MAX, false);
         for (row, reversed) in [(usize::MAX, true), (1_000, false), (1_000, true), (8, false), (8, true)] {
@@ -221,6 +222,12 @@ impl Bench {
         }
         println!("| {name} |{cells}");
     }
+}
+
+/// Affine maps close to the identity.
+fn pairs(len: usize) -> Vec<Affine> {
+    let unit = |i: usize| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5;
+    (0..len).map(|i| Affine { a: 1.0 + 1e-7 * unit(!i), b: unit(i) }).collect()
 }
 
 /// Where the results of all contenders are written: the same pages, met in the same state.

@@ -2,10 +2,13 @@
 //! because kernels are compiled once in a process, and because here threads can begin.
 
 use std::{
-    env, io,
+    env, hint, io,
     path::PathBuf,
     process::{Child, Command, ExitCode, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -432,11 +435,48 @@ fn lost() -> Outcome {
     Ok(())
 }
 
+/// A call is run on the same side each time, whatever else the machine does: floats keep their bits.
+fn the_same() -> Outcome {
+    const TIMES: usize = 100;
+    let (busy, light) = (AtomicBool::new(true), vec![1.0_f32; LEN]);
+    let heavy = numbers();
+    let is_launched = |call: &mut dyn FnMut() -> Result<(), Error>| {
+        let (result, record) = driver::record(call);
+        result.map(|()| is_on_device(&record))
+    };
+    thread::scope(|scope| {
+        let work = || {
+            let scan = Scanner::cpu().scan(ops::sum::<f32>());
+            while busy.load(Ordering::Relaxed) {
+                _ = hint::black_box(scan.run(&light));
+            }
+        };
+        let threads = 2 * thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+        // With a scanner for each, as in a new process.
+        let sides = (0..TIMES).map(|_| {
+            let scanner = Scanner::builder().device(0).no_cache().host_memory(HostMemory::Faster).build()?;
+            let (sums, products) = (scanner.scan(ops::sum::<f32>()), scanner.scan(FieldProduct));
+            drop(products.prepare(LEN)?);
+            Ok([
+                is_launched(&mut || sums.run(&light).map(drop))?,
+                is_launched(&mut || products.run(&heavy[..16]).map(drop))?,
+                is_launched(&mut || products.run(&heavy).map(drop))?,
+            ])
+        });
+        let sides = sides.collect::<Result<Vec<_>, Error>>();
+        busy.store(false, Ordering::Relaxed);
+        assert_eq!(sides?, [[false, false, true]; TIMES]);
+        Ok(())
+    })
+}
+
 /// A kind of process.
 type Kind = (&'static str, fn() -> Outcome);
 
 const KINDS: &[Kind] = &[
     ("lost", lost),
+    ("the_same", the_same),
     ("every_kind", || every_kind(Staging::default())),
     ("every_kind_in_chunks", || every_kind(Staging::default().with_chunk_bytes(3 * LEN))),
     ("once", once),
@@ -556,6 +596,7 @@ pub(crate) fn add(kinds: &mut Kinds) {
     kinds.refused("background_every_kind_of_call", |_| process("every_kind", &[]).map(drop));
     kinds.refused("background_every_kind_of_call_in_chunks", |_| process("every_kind_in_chunks", &[]).map(drop));
     kinds.refused("background_compiles_once_and_is_waited_for", |_| process("once", &[]).map(drop));
+    kinds.refused("background_sides_are_the_same_on_a_busy_machine", |_| process("the_same", &[]).map(drop));
     kinds.refused("background_failure_is_said", |_| process("failure", &[]).map(drop));
     kinds.refused("background_is_not_for_rounded_results", |_| process("rounded", &[]).map(drop));
     kinds.refused("background_is_not_for_named_devices", |_| process("forced", &[]).map(drop));

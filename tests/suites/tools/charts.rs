@@ -15,7 +15,7 @@ fn raw(name: &str) -> String {
 #[test]
 fn training_is_what_was_measured() {
     let caption = "NVIDIA H200, 2026-11-29; by type, shape of the arrays, and time axis";
-    let chart = training_chart(&raw("2026-11-29-h200-3/training.txt"), caption).unwrap();
+    let chart = training_chart(&raw("2026-11-29-h200-4/training.txt"), caption).unwrap();
     check("docs/training.svg", &chart);
     // Each row of the table, once.
     assert_eq!(chart.matches("class=\"over\"").count(), 20);

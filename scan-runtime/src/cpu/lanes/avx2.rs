@@ -107,8 +107,8 @@ chosen! {
     chosen_f64: _mm256_castsi256_pd, _mm256_cmp_pd, _mm256_or_pd, _mm256_blendv_pd, _mm256_castpd_si256;
 }
 
-/// What floats have besides: operations that are simpler without NaNs. The instructions give the second operand if both
-/// are equal, and so if both are zeros.
+/// Operations on floats that are simpler without NaNs. The instructions give the second operand if both are equal, and
+/// so if both are zeros.
 macro_rules! of_numbers {
     ($cast:ident, $larger:ident, $smaller:ident, $compare:ident, $mask:ident, $back:ident) => {
         #[inline(always)]
@@ -209,7 +209,7 @@ unsafe fn lanes_of_bits<T: Lane>(bits: u64) -> __m256i {
     }
 }
 
-/// The lanes that doubling adds to those of a block: from so many bytes below, in each half, and `fill` at its
+/// The lanes that doubling adds to those of a block: from `BYTES` bytes below, in each half, and `fill` at its
 /// beginning. In the last step, the last lane of the lower half for all of the upper one, and `fill` for the lower one.
 #[inline(always)]
 unsafe fn lower<T: Lane, const BYTES: usize>(block: __m256i, fill: __m256i) -> __m256i {

@@ -93,8 +93,8 @@ operations! {
 }
 
 /// As the bodies of `ops::Max` and `ops::Min`, which differ from the instructions of these names for NaNs and zeros:
-/// `a` if the comparison holds, or if `a` is NaN; else `b`. Without NaNs two of the four instructions
-/// would do. Whether it pays to ask for NaNs first has not been measured, so nobody asks.
+/// `a` if the comparison holds, or if `a` is NaN; else `b`. Without NaNs two of the four instructions would do. Whether
+/// it pays to ask for NaNs first has not been measured.
 macro_rules! chosen {
     ($($name:ident: $as_lanes:ident, $compare:ident, $equal:ident, $back:ident;)*) => {
         operations! {$(
@@ -173,7 +173,7 @@ unsafe fn lanes_of_bits<T: Lane>(bits: u64) -> Register {
     }
 }
 
-/// The lanes that doubling adds to those of a block: from so many bytes below, and `fill` at the beginning.
+/// The lanes that doubling adds to those of a block: from `BYTES` bytes below, and `fill` at the beginning.
 #[allow(clippy::extra_unused_type_parameters, reason = "registers of two halves have a step that needs it")]
 #[inline(always)]
 unsafe fn lower<T: Lane, const BYTES: usize>(block: Register, fill: Register) -> Register {
