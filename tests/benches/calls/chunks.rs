@@ -58,10 +58,8 @@ pub(crate) fn measure() -> Outcome {
         for power in LENGTHS {
             let len = 1 << power;
             let mut copy = || copies(&threads, &pageable[..len], &mut output[..len], &mut rooms);
-            let seconds = match with_bus {
-                true => each(|| bus.while_moving(&from[..len], &mut to[..len], &mut copy))?,
-                false => each(|| Ok(copy()))?,
-            };
+            let moved = if with_bus { len } else { 0 };
+            let seconds = each(|| bus.while_moving(&from[..moved], &mut to[..moved], &mut copy))?;
             cells.push(format!(" {:.2} ({:.2}) ", seconds / 1e3, bound(len) * 1e6 / seconds));
         }
         println!("| {name} | no |{}|", cells.join("|"));
