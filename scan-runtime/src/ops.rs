@@ -13,8 +13,8 @@
 //!
 //! [`flip`], [`map`], [`pair`], [`zip`], [`with_exclusive`], [`by_key`], [`by_flag`], [`aggregate`],
 //! [`over_aggregates`], [`skip_nulls`] and [`propagate_nulls`] make operators from others. [`filter`] keeps some of
-//! the elements, [`flat_map`] gives several results of each. [`sum_in`] and [`exact_sum`] lose less. [`predicted`] is for
-//! branches of operators of your own.
+//! the elements, [`flat_map`] gives several results of each. [`sum_in`] and [`exact_sum`] lose less. [`predicted`] is
+//! for branches of operators of your own.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},

@@ -16,9 +16,9 @@ pub use on_gpu::*;
 
 /// The condition, which the CPU is to predict.
 ///
-/// Compilers often compute both sides of an `if` and select one. The next element then waits for the selection. Behind a
-/// branch it waits for nothing, as long as the processor predicts the branch. So use it for a condition that mostly goes
-/// the same way as for the elements before, and on which the carry depends. On a GPU it is the condition.
+/// Compilers often compute both sides of an `if` and select one. The next element then waits for the selection. Behind
+/// a branch it waits for nothing, as long as the processor predicts the branch. So use it for a condition on which the
+/// carry depends, and which is mostly the same as for the elements before. On a GPU it is the condition.
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, ops, scan_op};
@@ -54,7 +54,7 @@ pub use on_gpu::*;
 #[inline(always)]
 pub fn predicted(condition: bool) -> bool {
     if condition {
-        // The compiler cannot select what has an effect.
+        // An effect, which keeps the compiler from a selection.
         black_box(());
     }
     condition

@@ -13,8 +13,8 @@ const CALLERS: usize = 8;
 const CALLS: usize = 101;
 
 impl Bench {
-    /// A table of calls on the CPU with the threads that a scanner has by default: the time of a call of one caller, who
-    /// has one thread, and in proportion to it the time of a call while several callers call at once.
+    /// A table of calls on the CPU with the threads that a scanner has by default: the time of a call of one caller,
+    /// who has one thread, and in proportion to it the time of a call while several callers call at once.
     pub(super) fn callers(&self) {
         let name = "several callers";
         if !self.wants(name) {

@@ -1,7 +1,7 @@
 //! Loops over registers, the same on every architecture that has them.
 //!
-//! The parent module is that of an architecture. It says what a register is, and has what these loops are made of: to
-//! load and to store, to move lanes, and to apply an operation to each.
+//! The parent module is the file of an architecture. It has the type of a register and the functions of which these
+//! loops are made: to load and to store, to move lanes, and to apply an operation to each.
 //!
 //! Everything here needs a machine with these registers. The functions are inlined into [`scan`], [`fold`] and
 //! [`restart`], which enable them for the compiler, and which are called only after a check of the machine.
