@@ -83,7 +83,8 @@ impl ScanOp for Weighed {
     }
 }
 
-fn unit(i: usize) -> f32 {
+/// From −0.5 to 0.5.
+pub(super) fn unit(i: usize) -> f32 {
     (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5
 }
 

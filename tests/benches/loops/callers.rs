@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, sync::Barrier, thread, time::Instant};
 
-use scan_runtime::{ScanElement, ScanOp, Scanner, gallery, ops};
+use scan_runtime::{ScanOp, Scanner, gallery, ops};
 use scan_tests::{gallery::Example, operators::compose};
 
 use super::{Bench, LENGTHS, ours_once, pairs};
@@ -16,8 +16,7 @@ impl Bench {
     /// A table of calls on the CPU with the threads that a scanner has by default: the time of a call of one caller,
     /// who has one thread, and in proportion to it the time of a call while several callers call at once.
     pub(super) fn callers(&self) {
-        let name = "several callers";
-        if !self.wants(name) {
+        if !self.wants("several callers") {
             return;
         }
         println!("\n{CALLERS} callers at once: medians, and nine in ten; of one caller on one thread in µs\n");
@@ -29,10 +28,7 @@ impl Bench {
         self.called("lexer of the gallery", Lexer::new, Lexer::input);
     }
 
-    fn called<Op: ScanOp>(&self, name: &str, op: impl Fn() -> Op, input: impl Fn(usize) -> Vec<Op::Input>)
-    where
-        Op::Output: ScanElement,
-    {
+    fn called<Op: ScanOp>(&self, name: &str, op: impl Fn() -> Op, input: impl Fn(usize) -> Vec<Op::Input>) {
         let scan = Scanner::cpu().scan(op());
         let cells = LENGTHS.map(|len| {
             let input = input(len);
@@ -58,7 +54,8 @@ impl Bench {
                     })
                 };
                 let callers: Vec<_> = (0..CALLERS).map(|_| caller()).collect();
-                let times = callers.into_iter().map(|caller| caller.join().unwrap_or_default());
+                let times =
+                    callers.into_iter().map(|caller| caller.join().unwrap_or_else(|_| panic!("a caller has failed")));
                 times.flatten().collect::<Vec<_>>()
             });
             all.sort_by(f64::total_cmp);

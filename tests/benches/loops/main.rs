@@ -31,8 +31,10 @@ use rayon::ThreadPoolBuilder;
 use scan_runtime::{Scan, ScanElement, ScanOp, Scanner, ops};
 use scan_tests::{
     gallery::{Example, Visitor, compare, visit_gallery, visit_sums},
-    operators::{Affine, compose, mixed},
+    operators::{Affine, compose},
 };
+
+use arrays::unit;
 
 /// Elements of an input.
 const LENGTHS: [usize; 4] = [64, 1_000, 100_000, 4_000_000];
@@ -134,7 +136,7 @@ impl Bench {
 
     /// More exact sums beside the loop that adds in the type of the elements.
     fn sums(&mut self) {
-        let single: Vec<f32> = (0..MAX).map(|i| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5).collect();
+        let single: Vec<f32> = (0..MAX).map(unit).collect();
         let double: Vec<f64> = single.iter().map(|&x| x.into()).collect();
         self.beside_sum("sum_in f64, beside a sum in f32", ops::sum_in::<f64, f32>(), &single, |a, b| a + b);
         self.beside_sum("compensated_sum, beside a sum in f32", ops::compensated_sum(), &single, |a, b| a + b);
@@ -163,7 +165,6 @@ impl Bench {
 
     /// Rows, and scans from the last element to the first.
     fn lines(&mut self) {
-        let unit = |i: usize| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5;
         let (sums, pairs) = ((0..MAX).map(unit).collect::<Vec<f32>>(), pairs(MAX));
         let then = |f: Affine, g: Affine| Affine { a: f.a * g.a, b: g.a * f.b + g.b };
         self.line("affine f32", compose, &pairs, then, usize::MAX, false);
@@ -226,7 +227,6 @@ impl Bench {
 
 /// Affine maps close to the identity.
 fn pairs(len: usize) -> Vec<Affine> {
-    let unit = |i: usize| (mixed(i as u64) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5;
     (0..len).map(|i| Affine { a: 1.0 + 1e-7 * unit(!i), b: unit(i) }).collect()
 }
 

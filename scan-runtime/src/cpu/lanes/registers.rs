@@ -23,7 +23,7 @@ const REGISTER_BYTES: usize = size_of::<Register>();
 pub trait Lane: Copy {
     /// Whether folding in any order gives the same bits.
     const ANY_ORDER: bool;
-    /// The zero that changes no bit of what it is added to, where there are two zeros.
+    /// The zero that changes no bit of the other operand of a sum, where there are two zeros.
     const NEUTRAL_ZERO: Option<Self> = None;
     /// The sum of each lane.
     unsafe fn add(a: Register, b: Register) -> Register;
@@ -332,7 +332,7 @@ where
     let Places { input, output, len } = places;
     let Restarts { before, begin, identity } = *restarts;
     let width = REGISTER_BYTES / size_of::<T>();
-    // The lowest bit is that of the next place in the order of the scan.
+    // The next place in the order of the scan has the lowest bit.
     let mut heads = if REVERSED { heads.reverse_bits() >> (u64::BITS as usize - len.clamp(1, 64)) } else { heads };
     // SAFETY: as for `scan`.
     unsafe {
@@ -378,6 +378,25 @@ unsafe fn in_order<T: Lane, const REVERSED: bool>(block: Register) -> Register {
     unsafe { reversed::<T>(block) }
 }
 
+/// The steps of doubling on lanes of a type: calls the macro `$step` with the bytes of each.
+macro_rules! double {
+    ($lane:ty, $step:ident) => {
+        if size_of::<$lane>() <= 1 {
+            $step!(1);
+        }
+        if size_of::<$lane>() <= 2 {
+            $step!(2);
+        }
+        if size_of::<$lane>() <= 4 {
+            $step!(4);
+        }
+        $step!(8);
+        if REGISTER_BYTES > 16 {
+            $step!(16);
+        }
+    };
+}
+
 /// The inclusive scan of a block that restarts where `begins` is set, and a mask of the lanes at or after a restart.
 #[inline(always)]
 unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
@@ -385,7 +404,6 @@ unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
     begins: Register,
     fill: Register,
 ) -> (Register, Register) {
-    let lane = size_of::<T>();
     let mut begun = begins;
     macro_rules! step {
         ($bytes:literal) => {{
@@ -400,19 +418,7 @@ unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
     }
     // SAFETY: the machine has the registers.
     unsafe {
-        if lane <= 1 {
-            step!(1);
-        }
-        if lane <= 2 {
-            step!(2);
-        }
-        if lane <= 4 {
-            step!(4);
-        }
-        step!(8);
-        if REGISTER_BYTES > 16 {
-            step!(16);
-        }
+        double!(T, step);
         (block, begun)
     }
 }
@@ -420,7 +426,6 @@ unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
 /// The inclusive scan of a block, by doubling.
 #[inline(always)]
 unsafe fn prefixes<T: Lane, V: Apply>(mut block: Register, fill: Register) -> Register {
-    let lane = size_of::<T>();
     macro_rules! step {
         ($bytes:literal) => {
             block = V::apply::<T>(lower::<T, $bytes>(block, fill), block)
@@ -428,19 +433,7 @@ unsafe fn prefixes<T: Lane, V: Apply>(mut block: Register, fill: Register) -> Re
     }
     // SAFETY: the machine has the registers.
     unsafe {
-        if lane <= 1 {
-            step!(1);
-        }
-        if lane <= 2 {
-            step!(2);
-        }
-        if lane <= 4 {
-            step!(4);
-        }
-        step!(8);
-        if REGISTER_BYTES > 16 {
-            step!(16);
-        }
+        double!(T, step);
         block
     }
 }
